@@ -1,0 +1,120 @@
+"""What a replay is asked to do, what it reports while it runs, and its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from runtime.messages import Json
+
+Mode: TypeAlias = Literal["strict", "live"]
+"""What happens when the recording has no answer: stop (a divergence), or do it for real."""
+Anchor: TypeAlias = Literal["before", "after"]
+CallStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
+Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayJob:
+    """A replay to be run. No span means the whole trace."""
+
+    trace_id: str
+    span_id: str | None = None
+    anchor: Anchor = "after"
+    agent: str | None = None
+    """``FILE.py:NAME`` or ``MODULE:NAME``; None takes the entry point that the trace names."""
+    mode: Mode = "strict"
+    tools: Mode = "strict"
+    rest_recorded: bool = False
+    """Let the whole trace answer on past the cut, instead of stopping there."""
+    output: Path | None = None
+    """Where the replay's own trace is written, as OTLP/JSON lines; None keeps it temporary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """What a replay from a cut would do, before it is started."""
+
+    entry_point: str | None
+    """The function that would run, as ``FILE.py:NAME``; None when there is none."""
+    trusted: bool
+    """True when the entry point lies beside the trace file or in the bundled samples, so that it needs no consent."""
+    problem: str | None
+    """Why no replay is possible, in one sentence with a way on; None when it is."""
+    warning: str | None
+    """Something to know before starting (the source has changed since the recording); None if nothing."""
+    model_answers: int
+    """Recorded model turns up to the cut, that would answer."""
+    tool_answers: int
+    later_model_calls: int
+    """Recorded model turns after the cut, that a run on from here would ask for."""
+    later_tool_calls: int
+    sentence: str
+    """All of this in plain words, for the snapshot pane."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayCall:
+    """One row of the report: a call of the replay."""
+
+    call_id: str
+    kind: Literal["llm", "tool", "value"]
+    name: str
+    status: CallStatus
+    origin_span_id: str | None = None
+    content_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference between a request and the nearest recorded one."""
+
+    part: str
+    """``message``, ``tool``, ``schema``, ``model``, ``provider``, ``arguments``, ``count``."""
+    path: str
+    """Where in the request, such as ``messages[1].parts[0].content``."""
+    recorded: Json
+    actual: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """The first request that the recording does not hold."""
+
+    kind: Literal["llm", "tool", "value"]
+    name: str
+    call_id: str
+    reason: str
+    """One sentence."""
+    differences: tuple[Difference, ...] = ()
+    nearest_span_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayReport:
+    """The result of a replay."""
+
+    job: ReplayJob
+    trace_id: str | None
+    """The replay's own trace."""
+    trace_path: Path | None
+    """The file that holds it."""
+    ended: Ended
+    same_output: bool | None
+    """None when the run did not come to its end."""
+    output: Json
+    recorded_output: Json
+    error: str | None
+    """``Type: message`` of a failed run, or why it could not start."""
+    calls: tuple[ReplayCall, ...] = ()
+    first_divergence: Divergence | None = None
+    saved_nano_usd: int | None = None
+    saved_ns: int | None = None
+    fidelity: str = "exact"
+    printed: tuple[str, ...] = field(default=())
+    """What the agent's program printed, line by line."""
+
+    def count(self, status: CallStatus) -> int:
+        """Calls with that status."""
+        return sum(call.status == status for call in self.calls)

@@ -1,0 +1,91 @@
+"""Row types: what the store hands out. Frozen, plain, and all that ``analysis`` knows of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.messages import CallKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRow:
+    """One line of the trace list."""
+
+    trace_id: str
+    name: str
+    """Name of the earliest root span, else of the earliest span."""
+    service: str | None
+    start_unix_nano: int | None
+    duration_ns: int | None
+    """Latest known time minus earliest; None without times."""
+    spans: int
+    llm_calls: int
+    tool_calls: int
+    agents: int
+    errors: int
+    """Spans in error."""
+    unfinished: int
+    """Spans without an end."""
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nano_usd: int | None
+    origin_trace_id: str | None
+    """For a replay: the trace that it replays."""
+    source: str
+    """Display name of the file it was loaded from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanRow:
+    """One span as the tree and the timeline need it: narrow, no message bodies."""
+
+    seq: int
+    """Order of input; unique within the store."""
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    name: str
+    kind: CallKind
+    convention: str | None
+    start_unix_nano: int | None
+    end_unix_nano: int | None
+    """None = unfinished."""
+    status_code: int
+    status_message: str
+    """May be empty although the span failed."""
+    error_type: str | None
+    agent_name: str | None
+    provider: str | None
+    model: str | None
+    tool_name: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nano_usd: int | None
+    run_id: str | None
+    """The emitter; within it ``start_seq`` orders ties of the clock."""
+    start_seq: int | None
+
+    @property
+    def has_error(self) -> bool:
+        """The span's status is error, or it names an error type."""
+        return self.status_code == 2 or self.error_type is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueRow:
+    """Something odd in an input: listed, never fatal."""
+
+    path: str
+    line: int | None
+    """1-based line where there are lines."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadProgress:
+    """How far a load has come."""
+
+    path: str
+    bytes_done: int
+    bytes_total: int | None
+    spans: int

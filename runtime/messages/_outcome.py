@@ -1,0 +1,97 @@
+"""What came of a call: an answer, a failure or an abort, with what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ._json import Json
+
+OutcomeStatus: TypeAlias = Literal["ok", "error", "aborted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error as plain data: its class name (qualified where it is not a builtin) and message."""
+
+    type: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> ErrorInfo:
+        """The error as data; an error that cannot even print itself is named by its class."""
+        kind = type(error)
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        try:
+            message = str(error)
+        except Exception as fault:  # noqa: BLE001 - a broken __str__ must not hide the error itself
+            message = f"(no message: {type(fault).__name__} in __str__)"
+        return cls(name, message)
+
+    def to_json(self) -> dict[str, str]:
+        """``{"type", "message"}``."""
+        return {"type": self.type, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and money of one call, or a sum of them. None means not known, which is not zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_nano_usd: int | None = None
+    """Billionths of a US dollar, an integer so that sums are exact."""
+
+    def to_json(self) -> dict[str, int]:
+        """The known fields only."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+    @classmethod
+    def from_json(cls, data: Json) -> Usage:
+        """The fields that are whole numbers; anything else counts as not known."""
+        if not isinstance(data, Mapping):
+            return cls()
+        return cls(**{name: data[name] for name in cls.__slots__ if type(data.get(name)) is int})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One recorded answer of a journal entry."""
+
+    status: OutcomeStatus
+    output: Json = None
+    """The assistant message (``message_to_json``) of a model turn, the result of a tool, or the value taken."""
+    error: ErrorInfo | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    start_unix_nano: int | None = None
+    duration_ns: int | None = None
+    lost: str | None = None
+    """Why this outcome cannot answer again (not JSON, content not recorded); None when it can."""
+
+    @property
+    def can_answer(self) -> bool:
+        """Aborts and outcomes whose content was lost are recorded but never answer."""
+        return self.status != "aborted" and self.lost is None
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome with snapshot field names; absent fields are left out."""
+        out: dict[str, Any] = {"status": self.status}
+        if self.status == "ok":
+            out["output"] = self.output
+        if self.error:
+            out["error"] = self.error.to_json()
+        if usage := self.usage.to_json():
+            out["usage"] = usage
+        named = {
+            "traceId": self.trace_id,
+            "spanId": self.span_id,
+            "startUnixNano": self.start_unix_nano,
+            "durationNs": self.duration_ns,
+            "lost": self.lost,
+        }
+        return out | {key: value for key, value in named.items() if value is not None}

@@ -1,0 +1,117 @@
+"""What an agent asks for: a model turn, a tool, or a value that changes from run to run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._json import Json, JsonObject, canonical_json, parse_json_text
+from ._message import Message
+
+HASH_VERSION = "sha256.1"
+"""Algorithm and version of our content hashes; it leads each hash text, ``sha256.1:<64 hex digits>``."""
+
+
+def _hash(form: Json) -> str:
+    return f"{HASH_VERSION}:{hashlib.sha256(canonical_json(form)).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as the model sees it. ``parameters`` is a JSON schema."""
+
+    name: str
+    description: str | None = None
+    parameters: JsonObject | None = None
+    _digest: str | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of name, description and parameters."""
+        if self._digest is None:
+            form = [self.name, self.description, self.parameters]
+            object.__setattr__(self, "_digest", hashlib.sha256(canonical_json(form)).hexdigest())
+        assert self._digest is not None
+        return self._digest
+
+    def to_json(self) -> dict[str, Any]:
+        """The definition in the shape of ``gen_ai.tool.definitions``."""
+        return {
+            "type": "function",
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> ToolDefinition:
+        """A definition in our shape, or nested under ``function`` as OpenAI writes it. Never raises."""
+        if not isinstance(data, Mapping):
+            return cls(str(data))
+        inner = data.get("function")
+        data = inner if isinstance(inner, Mapping) else data
+        description, parameters = data.get("description"), data.get("parameters")
+        return cls(
+            str(data.get("name", "")),
+            description if isinstance(description, str) else None,
+            parameters if isinstance(parameters, Mapping) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A model turn. Hashed: messages, tools, output schema, model and provider; compared only: parameters."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...] | None = ()
+    """None where a recording does not say which tools were offered."""
+    output_schema: JsonObject | None = None
+    model: str | None = None
+    provider: str | None = None
+    parameters: JsonObject = field(default_factory=dict)
+    """Sampling parameters and tool choice: reported when they differ, but they make no miss."""
+    _hash: str | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def content_hash(self) -> str:
+        """``sha256.1:<hex>`` over the digests of the parts, so that a miss can name the part that differs."""
+        if self._hash is None:
+            form = [
+                "prompt",
+                [m.digest for m in self.messages],
+                [t.digest for t in self.tools or ()],
+                self.output_schema,
+                self.model,
+                self.provider,
+            ]
+            object.__setattr__(self, "_hash", _hash(form))
+        assert self._hash is not None
+        return self._hash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """A tool call with its validated arguments."""
+
+    name: str
+    arguments: Json
+
+    @property
+    def content_hash(self) -> str:
+        """``sha256.1:<hex>`` of name and arguments."""
+        return _hash(["tool", self.name, parse_json_text(self.arguments)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueRequest:
+    """Time, a random number or an id that an agent takes from the runtime."""
+
+    name: str
+    """``now``, ``random`` or ``new_id``."""
+
+    @property
+    def content_hash(self) -> str:
+        """``sha256.1:<hex>`` of the name: the nth taking of a kind is answered by the nth recorded one."""
+        return _hash(["value", self.name])

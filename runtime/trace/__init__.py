@@ -1,0 +1,45 @@
+"""Spans and trace events: how a run is written down and read back."""
+
+from ._events import (
+    EVENTS,
+    AgentEnd,
+    AgentStart,
+    GenerationEnd,
+    GenerationStart,
+    Log,
+    MemoryWrite,
+    ModelTurnEnd,
+    ModelTurnStart,
+    RunEnd,
+    RunStart,
+    SpanEnd,
+    SpanStart,
+    ToolEnd,
+    ToolStart,
+    TraceEvent,
+    ValueTaken,
+)
+from ._span import Span, SpanEvent, SpanLink
+
+__all__ = [
+    "EVENTS",
+    "AgentEnd",
+    "AgentStart",
+    "GenerationEnd",
+    "GenerationStart",
+    "Log",
+    "MemoryWrite",
+    "ModelTurnEnd",
+    "ModelTurnStart",
+    "RunEnd",
+    "RunStart",
+    "Span",
+    "SpanEnd",
+    "SpanEvent",
+    "SpanLink",
+    "SpanStart",
+    "ToolEnd",
+    "ToolStart",
+    "TraceEvent",
+    "ValueTaken",
+]
