@@ -145,7 +145,7 @@ class ReplayedError(RuntimeFault):
         super().__init__(message)
 
 
-class ReplayStop(BaseException):  # noqa: N818 - a signal, not an error
+class ReplayStop(BaseException):
     """Ends a replay that came to its cut or diverged; the agent's own ``except Exception`` must not catch it."""
 
     def __init__(self, reason: str) -> None:

@@ -52,9 +52,7 @@ class Journal:
         """The map of that kind."""
         return {"prompt": self.prompt, "tool": self.tool, "value": self.value}[kind]
 
-    def record(
-        self, kind: JournalKind, content_hash: str, outcome: Outcome, request: AnyRequest | None = None
-    ) -> None:
+    def record(self, kind: JournalKind, content_hash: str, outcome: Outcome, request: AnyRequest | None = None) -> None:
         """Add an outcome under its hash."""
         entries = self.map(kind)
         entry = entries.get(content_hash)
