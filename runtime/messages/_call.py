@@ -81,8 +81,11 @@ class Call:
     memory_start: JsonObject | None = None
     served_by: str | None = None
     """Only in replays: ``journal``, ``reused``, ``live`` or ``supplied``."""
+    origin_trace_id: str | None = None
+    """Only on the run of a replay: the trace that it replays."""
     origin_span_id: str | None = None
-    """Only in replays: the recorded span that answered."""
+    """Only in replays: the recorded span that answered; on the run, the span of the cut."""
+    origin_anchor: str | None = None
     lost: str | None = None
     """Why the recorded outcome cannot answer again (cut off, not JSON); None when it can."""
     marks: tuple[Mark, ...] = ()

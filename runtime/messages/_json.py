@@ -96,8 +96,8 @@ def parse_json_text(value: Json) -> Json:
 def json_safe(value: Any) -> tuple[Json, tuple[str, ...]]:
     """A deep copy of the value as JSON, with what had to be replaced.
 
-    Models, dataclasses, dates, sets, tuples and enums have a natural JSON form and are converted. What has none (functions,
-    other objects, NaN, cycles) becomes a text such as ``[object Foo]``.
+    Models, dataclasses, dates, sets, tuples and enums have a natural JSON form and are converted. What has none
+    (functions, other objects, NaN, cycles) becomes a text such as ``[object Foo]``.
 
     Returns: the copy, and one ``path: reason`` per replaced place; an empty tuple when nothing was lost.
     """

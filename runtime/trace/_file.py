@@ -1,0 +1,116 @@
+"""A run as a file of OTLP/JSON lines: written while it runs, compacted when it ends, read back after a crash."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import TraceFormatError
+from ..messages import JsonObject
+from ._builder import SpanBuilder
+from ._events import TraceEvent
+from ._merge import merge_versions
+from ._otlp import decode_request, encode_request
+from ._own import call_of_span, is_own_span
+from ._points import events_of
+from ._span import Span
+
+
+class TraceFileWriter:
+    """A subscriber that writes each event of a run to a file as it happens.
+
+    A span is written when it starts (without an end), again with each point inside it, and whole when it ends. Each
+    write is one system call, so that what was written survives the death of the process. ``close`` leaves one line per
+    span, if the file was empty at the start and all spans have ended.
+    """
+
+    def __init__(self, path: str | Path, *, resource: JsonObject, fsync: bool = False) -> None:
+        self.path = Path(path)
+        self._builder = SpanBuilder(resource)
+        self._fsync = fsync
+        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._was_empty = os.fstat(self._fd).st_size == 0
+
+    def __call__(self, event: TraceEvent) -> None:
+        """Write what the event adds. Raises OSError where the disk refuses."""
+        span = self._builder.feed(event)
+        if span is None:
+            return
+        append_line(self._fd, encode_request([span]))
+        if self._fsync:
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Close the file, and drop the unfinished versions of spans that have ended."""
+        if self._fd < 0:
+            return
+        os.close(self._fd)
+        self._fd = -1
+        if self._was_empty and self._builder.all_ended:
+            _compact(self.path)
+
+
+def append_line(fd: int, line: str) -> None:
+    """Write the line with its break in one system call where the kernel takes it whole, else in as few as it needs."""
+    data = memoryview(line.encode("utf-8", "replace") + b"\n")
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _compact(path: Path) -> None:
+    """Rewrite the file with its ended spans only, by rename, so that a crash in the middle loses nothing."""
+    fd, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    with os.fdopen(fd, "w", encoding="utf-8") as out, path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if '"endTimeUnixNano":"0"' not in line or any(s.end_unix_nano for s in decode_request(json.loads(line))):
+                out.write(line)
+    Path(name).chmod(path.stat().st_mode)
+    Path(name).replace(path)
+
+
+def read_spans(path: str | Path) -> list[Span]:
+    """All spans of an OTLP/JSON lines file (plain or gzip), several versions of a span merged.
+
+    A last line that was cut off by a crash is left out; everything before it counts.
+
+    Raises:
+        TraceFormatError: a line in the middle is no export request.
+        OSError: the file cannot be read.
+    """
+    path = Path(path)
+    with path.open("rb") as head:
+        opener = gzip.open if head.read(2) == b"\x1f\x8b" else open
+    with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
+        return merge_versions(_decode_lines(path, lines))
+
+
+def _decode_lines(path: Path, lines: Iterator[str]) -> Iterator[Span]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            spans = decode_request(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+            if not line.endswith("\n"):
+                return
+            raise TraceFormatError(str(path), number, f"no OTLP/JSON export request of spans ({fault})") from fault
+        yield from spans
+
+
+def read_events(path: str | Path, trace_id: str | None = None) -> list[TraceEvent]:
+    """The trace events of our own spans in an OTLP/JSON lines file.
+
+    Works without the debugger, so that a run that was killed can be restored where it ran. Spans of other producers
+    are left out here; the debugger's conventions read those.
+
+    Args:
+        path: the file, plain or gzip.
+        trace_id: only this trace; None takes all.
+    Raises: as ``read_spans``.
+    """
+    spans = [s for s in read_spans(path) if is_own_span(s) and trace_id in (None, s.trace_id)]
+    return events_of(call_of_span(span) for span in spans)

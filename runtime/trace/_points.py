@@ -1,0 +1,213 @@
+"""Calls -> trace events: the only road from a recording, ours or foreign, to restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+from ..messages import Call, Json, Outcome, message_to_json
+from ._events import (
+    AgentEnd,
+    AgentStart,
+    GenerationEnd,
+    GenerationStart,
+    Log,
+    MemoryWrite,
+    ModelTurnEnd,
+    ModelTurnStart,
+    RunEnd,
+    RunStart,
+    SpanEnd,
+    SpanStart,
+    ToolEnd,
+    ToolStart,
+    TraceEvent,
+    ValueTaken,
+)
+
+
+class _Place(TypedDict):
+    time_unix_nano: int
+    seq: int | None
+    run_id: str | None
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+
+
+def events_of(calls: Iterable[Call]) -> list[TraceEvent]:
+    """The trace events of the calls, in the order of the calls; restore sorts them.
+
+    An end before its start (a clock that ran backwards) is put at the start, so that the span still opens before it
+    closes. A call without any time is put at its parent's start, else at the earliest time known.
+    """
+    calls = list(calls)
+    starts = {c.span_id: c.start_unix_nano for c in calls if c.start_unix_nano is not None}
+    earliest = min(starts.values(), default=0)
+    out: list[TraceEvent] = []
+    for call in calls:
+        start = call.start_unix_nano
+        if start is None:
+            start = call.end_unix_nano
+        if start is None:
+            start = starts.get(call.parent_span_id or "", earliest)
+        out.append(_start(call, start))
+        for mark in call.marks:
+            point = _point(call, mark.type, mark.data, _place(call, mark.time_unix_nano, mark.seq))
+            if point is not None:
+                out.append(point)
+        if call.end_unix_nano is not None:
+            out.append(_end(call, max(start, call.end_unix_nano)))
+    return out
+
+
+def _place(call: Call, time: int, seq: int | None) -> _Place:
+    return _Place(
+        time_unix_nano=time,
+        seq=seq,
+        run_id=call.run_id,
+        trace_id=call.trace_id,
+        span_id=call.span_id,
+        parent_span_id=call.parent_span_id,
+    )
+
+
+def content_hash_of(call: Call) -> str | None:
+    """The journal key of a call: the one it brought with it, else ours; None when its request was not recorded."""
+    if call.content_hash is not None:
+        return call.content_hash
+    if call.kind == "llm" and call.input_messages is not None and call.lost is None:
+        return call.request().content_hash
+    if call.kind == "tool" and call.arguments is not None:
+        return call.tool_request().content_hash
+    return None
+
+
+def _start(call: Call, time: int) -> TraceEvent:
+    place = _place(call, time, call.start_seq)
+    if call.call_id == "root" and call.convention == "retrospan":
+        origin = None
+        if call.origin_trace_id:
+            origin = {
+                "trace_id": call.origin_trace_id,
+                "span_id": call.origin_span_id,
+                "anchor": call.origin_anchor,
+            }
+        return RunStart(
+            **place,
+            name=call.name.removeprefix("invoke_workflow "),
+            input=call.input,
+            entry_point=call.entry_point,
+            entry_digest=call.entry_digest,
+            origin=origin,
+        )
+    match call.kind:
+        case "agent":
+            return AgentStart(
+                **place,
+                agent_id=call.agent_name or call.name or "unknown",
+                call_id=call.call_id,
+                input=call.input,
+                memory=call.memory_start,
+            )
+        case "llm":
+            request = call.request() if call.input_messages is not None else None
+            return ModelTurnStart(**place, call_id=call.call_id, content_hash=content_hash_of(call), request=request)
+        case "tool":
+            return ToolStart(
+                **place,
+                request=call.tool_request(),
+                call_id=call.call_id,
+                content_hash=content_hash_of(call),
+                tool_call_id=call.tool_call_id,
+            )
+    return SpanStart(**place, name=call.name)
+
+
+def _end(call: Call, time: int) -> TraceEvent:
+    place = _place(call, time, call.end_seq)
+    if call.call_id == "root" and call.convention == "retrospan":
+        return RunEnd(**place, outcome=outcome_of(call))
+    match call.kind:
+        case "agent":
+            return AgentEnd(**place, outcome=outcome_of(call))
+        case "llm":
+            return ModelTurnEnd(
+                **place,
+                content_hash=content_hash_of(call),
+                outcome=outcome_of(call),
+                request=call.request() if call.input_messages is not None else None,
+                served_by=call.served_by,
+                origin_span_id=call.origin_span_id,
+            )
+        case "tool":
+            return ToolEnd(
+                **place,
+                content_hash=content_hash_of(call),
+                request=call.tool_request(),
+                outcome=outcome_of(call),
+                served_by=call.served_by,
+                origin_span_id=call.origin_span_id,
+            )
+    return SpanEnd(**place, error=call.error)
+
+
+def outcome_of(call: Call) -> Outcome:
+    """What came of the call. ``lost`` says why it cannot answer again, where the recording is not enough."""
+    lost = call.lost
+    output: Json = call.result
+    if call.aborted:
+        status: Any = "aborted"
+    elif call.error is not None:
+        status = "error"
+    else:
+        status = "ok"
+        if call.kind == "llm":
+            output = message_to_json(call.output_messages[0]) if call.output_messages else None
+            if output is None and lost is None:
+                lost = "the answer was not recorded"
+        elif not call.has_result and lost is None and call.kind == "tool":
+            lost = "the result was not recorded"
+    return Outcome(
+        status=status,
+        output=output if status == "ok" else None,
+        error=call.error,
+        trace_id=call.trace_id,
+        span_id=call.span_id,
+        usage=call.usage,
+        start_unix_nano=call.start_unix_nano,
+        duration_ns=call.duration_ns,
+        lost=lost,
+    )
+
+
+def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> TraceEvent | None:
+    """The event of a mark; None for a mark whose fields are damaged (the span itself stays listed)."""
+    try:
+        match kind:
+            case "generation.start":
+                return GenerationStart(**place, generation=int(data["generation"]), input=data.get("input"))
+            case "generation.end":
+                memory = data.get("memory")
+                return GenerationEnd(
+                    **place,
+                    generation=int(data["generation"]),
+                    memory=memory if isinstance(memory, dict) else None,
+                    reason=str(data.get("reason", "return")),
+                )
+            case "memory.write":
+                return MemoryWrite(
+                    **place, key=str(data["key"]), value=data.get("value"), deleted=data.get("deleted") is True
+                )
+            case "value.taken":
+                return ValueTaken(
+                    **place,
+                    name=str(data["name"]),
+                    content_hash=str(data["content_hash"]),
+                    value=data.get("value"),
+                )
+            case "log":
+                return Log(**place, level=str(data.get("level", "info")), message=str(data.get("message", "")))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return None
