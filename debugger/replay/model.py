@@ -6,12 +6,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from runtime.journal import Difference, Divergence, ReplayRow, RowStatus
 from runtime.messages import Json
 
 Mode: TypeAlias = Literal["strict", "live"]
 """What happens when the recording has no answer: stop (a divergence), or do it for real."""
 Anchor: TypeAlias = Literal["before", "after"]
-CallStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
+CallStatus: TypeAlias = RowStatus
+ReplayCall: TypeAlias = ReplayRow
+"""One row of the report: a call of the replay."""
+__all__ = [
+    "Anchor",
+    "CallStatus",
+    "Difference",
+    "Divergence",
+    "Ended",
+    "Mode",
+    "ReplayCall",
+    "ReplayJob",
+    "ReplayPlan",
+    "ReplayReport",
+]
+
 Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled"]
 
 
@@ -52,43 +68,6 @@ class ReplayPlan:
     later_tool_calls: int
     sentence: str
     """All of this in plain words, for the snapshot pane."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayCall:
-    """One row of the report: a call of the replay."""
-
-    call_id: str
-    kind: Literal["llm", "tool", "value"]
-    name: str
-    status: CallStatus
-    origin_span_id: str | None = None
-    content_hash: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One difference between a request and the nearest recorded one."""
-
-    part: str
-    """``message``, ``tool``, ``schema``, ``model``, ``provider``, ``arguments``, ``count``."""
-    path: str
-    """Where in the request, such as ``messages[1].parts[0].content``."""
-    recorded: Json
-    actual: Json
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Divergence:
-    """The first request that the recording does not hold."""
-
-    kind: Literal["llm", "tool", "value"]
-    name: str
-    call_id: str
-    reason: str
-    """One sentence."""
-    differences: tuple[Difference, ...] = ()
-    nearest_span_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

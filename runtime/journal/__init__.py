@@ -1,5 +1,26 @@
 """The journal, the one matcher and the replay session."""
 
+from ._difference import Difference, differences_between
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
+from ._matcher import Hit, Matcher, Miss, ordinal
+from ._session import STRICT, Divergence, MissMode, ReplayPolicy, ReplayRow, ReplaySession, RowStatus
 
-__all__ = ["AnyRequest", "Journal", "JournalEntry", "JournalKind"]
+__all__ = [
+    "STRICT",
+    "AnyRequest",
+    "Difference",
+    "Divergence",
+    "Hit",
+    "Journal",
+    "JournalEntry",
+    "JournalKind",
+    "Matcher",
+    "Miss",
+    "MissMode",
+    "ReplayPolicy",
+    "ReplayRow",
+    "ReplaySession",
+    "RowStatus",
+    "differences_between",
+    "ordinal",
+]

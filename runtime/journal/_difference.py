@@ -1,0 +1,113 @@
+"""What differs between two requests: part by part, down to the path of the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..messages import Json, Message, Request, ToolDefinition, message_to_json, parse_json_text
+from ._journal import AnyRequest
+
+MOST = 50
+"""No more differences than this are listed; the first is what matters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference between a request and the nearest recorded one."""
+
+    part: str
+    """``message``, ``tool``, ``schema``, ``model``, ``provider``, ``parameters``, ``name``, ``arguments`` or
+    ``count``."""
+    path: str
+    """Where in the request, such as ``messages[1].parts[0].content``."""
+    recorded: Json
+    actual: Json
+
+    def to_json(self) -> dict[str, Json]:
+        """The difference as the command line's JSON shows it."""
+        return {"part": self.part, "path": self.path, "recorded": self.recorded, "actual": self.actual}
+
+
+def differences_between(recorded: AnyRequest, actual: AnyRequest) -> tuple[Difference, ...]:
+    """All differences, the parts that make a miss first; empty for equal requests.
+
+    A part that the recording lacks (tools, schema, provider are None there) is no difference. Sampling parameters
+    come last:
+    they are worth knowing, but make no miss.
+    """
+    out: list[Difference] = []
+    for difference in _differences(recorded, actual):
+        out.append(difference)
+        if len(out) == MOST:
+            break
+    return tuple(out)
+
+
+def _differences(recorded: AnyRequest, actual: AnyRequest) -> Iterator[Difference]:
+    if isinstance(recorded, Request) and isinstance(actual, Request):
+        yield from _message_differences(recorded.messages, actual.messages)
+        if recorded.tools is not None and actual.tools is not None:
+            yield from _tool_differences(recorded.tools, actual.tools)
+        if recorded.output_schema is not None and actual.output_schema is not None:
+            yield from _at("schema", "schema", recorded.output_schema, actual.output_schema)
+        elif recorded.output_schema != actual.output_schema and recorded.tools is not None:
+            # Only a recording that tells the tools is complete enough to say that there was no schema.
+            yield Difference(part="schema", path="schema", recorded=recorded.output_schema, actual=actual.output_schema)
+        yield from _at("model", "model", recorded.model, actual.model)
+        if recorded.provider is not None and actual.provider is not None:
+            yield from _at("provider", "provider", recorded.provider, actual.provider)
+        yield from _at("parameters", "parameters", recorded.parameters, actual.parameters)
+    elif not isinstance(recorded, Request) and not isinstance(actual, Request):
+        yield from _at("name", "name", recorded.name, actual.name)
+        was, now = parse_json_text(recorded.arguments), parse_json_text(actual.arguments)
+        yield from _at("arguments", "arguments", was, now)
+
+
+def makes_miss(difference: Difference) -> bool:
+    """False for what is compared and reported only."""
+    return difference.part != "parameters"
+
+
+def _message_differences(recorded: tuple[Message, ...], actual: tuple[Message, ...]) -> Iterator[Difference]:
+    for i in range(max(len(recorded), len(actual))):
+        path = f"messages[{i}]"
+        if i >= len(recorded):
+            yield Difference(part="message", path=path, recorded=None, actual=message_to_json(actual[i]))
+        elif i >= len(actual):
+            yield Difference(part="message", path=path, recorded=message_to_json(recorded[i]), actual=None)
+        elif recorded[i].digest != actual[i].digest:
+            yield from _at("message", path, message_to_json(recorded[i]), message_to_json(actual[i]))
+
+
+def _tool_differences(recorded: tuple[ToolDefinition, ...], actual: tuple[ToolDefinition, ...]) -> Iterator[Difference]:
+    was = {tool.name: tool for tool in recorded}
+    now = {tool.name: tool for tool in actual}
+    for name in {**was, **now}:
+        path = f"tools[{name}]"
+        if name not in now:
+            yield Difference(part="tool", path=path, recorded=was[name].to_json(), actual=None)
+        elif name not in was:
+            yield Difference(part="tool", path=path, recorded=None, actual=now[name].to_json())
+        elif was[name].digest != now[name].digest:
+            yield from _at("tool", path, was[name].to_json(), now[name].to_json())
+    order_was, order_now = [t.name for t in recorded], [t.name for t in actual]
+    if order_was != order_now and sorted(order_was) == sorted(order_now):
+        yield Difference(part="tool", path="tools", recorded=order_was, actual=order_now)
+
+
+def _at(part: str, path: str, recorded: Json, actual: Json) -> Iterator[Difference]:
+    """The leaves at which two JSON values differ, in document order; iterative, since texts nest as they like."""
+    stack: list[tuple[str, Json, Json]] = [(path, recorded, actual)]
+    while stack:
+        where, a, b = stack.pop()
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            keys = list({**a, **b})
+            stack.extend((f"{where}.{key}", a.get(key), b.get(key)) for key in reversed(keys))
+        elif isinstance(a, list) and isinstance(b, list):
+            longest = range(max(len(a), len(b)))
+            stack.extend(
+                (f"{where}[{i}]", a[i] if i < len(a) else None, b[i] if i < len(b) else None) for i in reversed(longest)
+            )
+        elif a != b or type(a) is not type(b):
+            yield Difference(part=part, path=where, recorded=a, actual=b)

@@ -1,0 +1,216 @@
+"""The one matcher: which recorded outcome answers a request.
+
+Used by ``run_with`` (a scope is a frame) and by everything else that answers from a recording. Keys are content
+hashes; the nth use of a hash in a scope gets its nth outcome, in the order in which the recorded calls started.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..messages import Outcome, Request, ValueRequest
+from ._difference import Difference, differences_between, makes_miss
+from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
+
+logger = logging.getLogger(__name__)
+
+MatchRequest = AnyRequest | ValueRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recorded outcome answers."""
+
+    outcome: Outcome
+    use: int
+    """Which use of the hash this is, from 1."""
+    reused: bool = False
+    """True when the recording has fewer answers than uses, and the last one was given again."""
+    inferred: bool = False
+    """True when a part had to be left out of the comparison, because the recording lacks it."""
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """Nothing recorded answers."""
+
+    reason: str
+    """One sentence."""
+    differences: tuple[Difference, ...] = ()
+    """Against the nearest recorded request; the first one is the cause."""
+    nearest: Outcome | None = None
+    content_hash: str = ""
+
+
+@dataclass(slots=True)
+class Scope:
+    """One frame's journal with the place of each reader in it."""
+
+    journal: Journal
+    uses: dict[tuple[JournalKind, str], int] = field(default_factory=dict)
+    loose: dict[str, list[JournalEntry]] | None = None
+    """Entries by their loose key; made when a strict key misses for the first time."""
+
+
+class Matcher:
+    """Answers requests from the journals of a recording, one scope per frame. Cursors belong to the matcher."""
+
+    def __init__(self, journals: Mapping[str, Journal]) -> None:
+        self._scopes = {name: Scope(journal) for name, journal in journals.items()}
+
+    def match(self, scope: str, kind: JournalKind, request: MatchRequest, *, reuse: bool = False) -> Hit | Miss:
+        """The outcome that answers the request, which is then used up.
+
+        Args:
+            scope: the frame's call id.
+            kind: which of its three maps.
+            request: what is asked.
+            reuse: give the last outcome again when all are used up, as the seed does.
+
+        Returns: a Hit; or a Miss, which uses up nothing.
+        Cost: O(size of new messages) for a hit, since digests are kept on the messages.
+        """
+        content_hash = request.content_hash
+        place = self._scopes.get(scope)
+        if place is None:
+            return Miss(reason="the recording has no such frame", content_hash=content_hash)
+        inferred = False
+        entry = place.journal.map(kind).get(content_hash)
+        if entry is None and not isinstance(request, ValueRequest):
+            entry = self._loose_match(place, kind, request)
+            inferred = entry is not None
+        if entry is None:
+            return self._explain(place, kind, request)
+        return self._take(place, kind, entry, reuse, inferred, content_hash)
+
+    def _take(
+        self, place: Scope, kind: JournalKind, entry: JournalEntry, reuse: bool, inferred: bool, content_hash: str
+    ) -> Hit | Miss:
+        answers = [outcome for outcome in entry.outcomes if outcome.status != "aborted"]
+        use = place.uses.get((kind, entry.content_hash), 0)
+        reused = use >= len(answers)
+        if reused and not (reuse and answers):
+            return Miss(
+                reason=_exhausted(len(answers), use + 1),
+                differences=(Difference(part="count", path="uses", recorded=len(answers), actual=use + 1),),
+                nearest=answers[-1] if answers else None,
+                content_hash=content_hash,
+            )
+        outcome = answers[min(use, len(answers) - 1)]
+        if outcome.lost is not None:
+            logger.warning("a recorded %s cannot answer: %s", kind, outcome.lost)
+            reason = f"the recorded answer cannot be used: {outcome.lost}"
+            return Miss(reason=reason, nearest=outcome, content_hash=content_hash)
+        place.uses[(kind, entry.content_hash)] = use + 1
+        return Hit(outcome=outcome, use=use + 1, reused=reused, inferred=inferred, content_hash=entry.content_hash)
+
+    def unused(self, scope: str) -> list[Outcome]:
+        """Recorded outcomes of model turns and tools of the scope that nothing has used yet, by start."""
+        place = self._scopes.get(scope)
+        if place is None:
+            return []
+        out: list[Outcome] = []
+        for kind, entry in place.journal:
+            if kind != "value":
+                answers = [o for o in entry.outcomes if o.status != "aborted"]
+                out.extend(answers[place.uses.get((kind, entry.content_hash), 0) :])
+        return sorted(out, key=lambda o: o.start_unix_nano or 0)
+
+    def _loose_match(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
+        """An entry whose request equals this one in all parts that the recording has.
+
+        Needed for recordings that lack a part (tools, schema, provider), and for those whose own hash is of another
+        kind.
+        """
+        if place.loose is None:
+            place.loose = {}
+            for _, entry in place.journal:
+                if entry.request is not None:
+                    place.loose.setdefault(_loose_key(entry.request), []).append(entry)
+        known = place.journal.map(kind)
+        candidates = [
+            entry
+            for entry in place.loose.get(_loose_key(request), ())
+            if entry.content_hash in known and entry.request is not None and _agree(entry.request, request)
+        ]
+        fresh = (e for e in candidates if place.uses.get((kind, e.content_hash), 0) < len(e.outcomes))
+        return next(fresh, candidates[0] if candidates else None)
+
+    def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
+        if isinstance(request, ValueRequest):
+            return Miss(
+                reason=f"the recording took no {request.name!r} from the runtime here",
+                content_hash=request.content_hash,
+            )
+        entries = [e for e in place.journal.map(kind).values() if e.request is not None and e.outcomes]
+        if not isinstance(request, Request):
+            named = [e for e in entries if e.request and getattr(e.request, "name", None) == request.name]
+            if not named:
+                reason = f"the recording never calls tool {request.name!r} here"
+                return Miss(reason=reason, content_hash=request.content_hash)
+            entries = named
+        if not entries:
+            what = "model turn" if kind == "prompt" else "tool call"
+            return Miss(reason=f"the recording holds no {what} here to compare with", content_hash=request.content_hash)
+        nearest = max(entries, key=lambda e: self._nearness(place, kind, e, request))
+        assert nearest.request is not None
+        found = differences_between(nearest.request, request)
+        causes = [d for d in found if makes_miss(d)]
+        where = causes[0].path if causes else "its recorded hash"
+        use = min(place.uses.get((kind, nearest.content_hash), 0), len(nearest.outcomes) - 1)
+        return Miss(
+            reason=f"the request differs from the nearest recorded one in {where}",
+            differences=found,
+            nearest=nearest.outcomes[use],
+            content_hash=request.content_hash,
+        )
+
+    def _nearness(
+        self, place: Scope, kind: JournalKind, entry: JournalEntry, request: AnyRequest
+    ) -> tuple[int, int, int]:
+        """Larger is nearer: equal messages at the same place, then still unused, then earlier."""
+        unused = place.uses.get((kind, entry.content_hash), 0) < len(entry.outcomes)
+        start = entry.outcomes[0].start_unix_nano or 0
+        if isinstance(entry.request, Request) and isinstance(request, Request):
+            pairs = zip(entry.request.messages, request.messages, strict=False)
+            equal = sum(a.digest == b.digest for a, b in pairs)
+            apart = abs(len(entry.request.messages) - len(request.messages))
+            return (2 * equal - apart, int(unused), -start)
+        return (0, int(unused), -start)
+
+
+def _exhausted(recorded: int, asked: int) -> str:
+    if recorded == 0:
+        return "the recorded call was cut short and never answered"
+    return f"the recording has {recorded} answer{'s' * (recorded != 1)}, asked a {ordinal(asked)} time"
+
+
+def ordinal(number: int) -> str:
+    """The number as a rank: 1st, 2nd, 3rd, 4th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
+    return f"{number}{ending}"
+
+
+def _loose_key(request: AnyRequest) -> str:
+    """A key that equal requests share even when one lacks tools, schema or provider."""
+    if isinstance(request, Request):
+        return Request(messages=request.messages, model=request.model).content_hash
+    return request.content_hash
+
+
+def _agree(recorded: AnyRequest, actual: AnyRequest) -> bool:
+    return not any(map(makes_miss, differences_between(recorded, actual)))
+
+
+def spans_of(journals: Iterable[Journal]) -> frozenset[str]:
+    """The spans whose outcomes the journals hold: what lies before a cut."""
+    return frozenset(
+        outcome.span_id
+        for journal in journals
+        for _, entry in journal
+        for outcome in entry.outcomes
+        if outcome.span_id is not None
+    )

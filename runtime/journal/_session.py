@@ -1,0 +1,204 @@
+"""One replay session: the recording, the cut, the policy on a miss, and the rows of the report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ..errors import ReplayStop
+from ..messages import Outcome
+from ._difference import Difference
+from ._journal import Journal, JournalKind
+from ._matcher import Hit, Matcher, MatchRequest, Miss, spans_of
+
+MissMode: TypeAlias = Literal["strict", "live"]
+"""On a miss: stop (a divergence), or do the call for real."""
+RowKind: TypeAlias = Literal["llm", "tool", "value"]
+RowStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
+
+_ROW_KINDS: dict[JournalKind, RowKind] = {"prompt": "llm", "tool": "tool", "value": "value"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPolicy:
+    """What a replay does where the recording has no answer. The default is the seed's ``run_with``."""
+
+    models: MissMode = "live"
+    tools: MissMode = "live"
+    reuse_exhausted: bool = True
+    """Give the last outcome again when a hash is asked more often than recorded."""
+    retry_errors: bool = False
+    """Run recorded failures again instead of replaying them; resume after a crash wants that."""
+
+
+STRICT = ReplayPolicy(models="strict", tools="strict", reuse_exhausted=False)
+"""The debugger's default: nothing runs that the recording cannot answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRow:
+    """One call of the replay, as the report shows it."""
+
+    call_id: str
+    kind: RowKind
+    name: str
+    status: RowStatus
+    origin_span_id: str | None = None
+    """The recorded span that answered."""
+    content_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """The first request of a replay that the recording does not hold."""
+
+    kind: RowKind
+    name: str
+    call_id: str
+    reason: str
+    """One sentence."""
+    differences: tuple[Difference, ...] = ()
+    nearest_span_id: str | None = None
+
+
+class ReplaySession:
+    """Answers the calls of one run from a recording and keeps the report. Safe to ask from several threads.
+
+    Args:
+        recording: the journals that answer, by frame (call id).
+        cut: the journals of the snapshot to replay from, where the recording goes on after it; answers that lie after
+        the cut
+            end a strict replay as ``past_cut``. None lets the whole recording answer.
+        policy: what happens on a miss.
+        on_row: called with each row as it appears, and again when a running one settles.
+    """
+
+    def __init__(
+        self,
+        recording: Mapping[str, Journal],
+        *,
+        cut: Iterable[Journal] | None = None,
+        policy: ReplayPolicy | None = None,
+        on_row: Callable[[ReplayRow], None] | None = None,
+    ) -> None:
+        self.policy = policy or ReplayPolicy()
+        self.rows: list[ReplayRow] = []
+        self.divergence: Divergence | None = None
+        self.stopped: Literal["past_cut", "diverged"] | None = None
+        self.inferred = False
+        """True once an answer was found only by leaving out a part that the recording lacks."""
+        self.answered: list[Outcome] = []
+        """The outcomes that were given from the recording, each use once."""
+        self._matcher = Matcher(recording)
+        self._before_cut = None if cut is None else spans_of(cut)
+        self._on_row = on_row
+        self._running: dict[str, int] = {}
+        self._lock = threading.RLock()
+
+    def answer(self, scope: str, kind: JournalKind, name: str, call_id: str, request: MatchRequest) -> Hit | None:
+        """The recorded answer, or None when the call is to be done for real.
+
+        Raises:
+            ReplayStop: the replay ends here, at its cut or because it diverged; it is raised again on every later call,
+                since an agent might go on after catching it.
+        """
+        with self._lock:
+            if self.stopped:
+                raise ReplayStop(self.stopped)
+            strict = (self.policy.tools if kind == "tool" else self.policy.models) == "strict"
+            found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted)
+            if isinstance(found, Hit):
+                outcome = found.outcome
+                if self._lies_after_cut(kind, outcome):
+                    if not strict:
+                        self._go_live(kind, name, call_id, found.content_hash)
+                        return None
+                    self._stop_at_cut(scope, kind, name, call_id, found)
+                if not (self.policy.retry_errors and outcome.status == "error"):
+                    return self._give(kind, name, call_id, found)
+            elif strict:
+                raise self._diverge(kind, name, call_id, found)
+            self._go_live(kind, name, call_id, found.content_hash)
+            return None
+
+    def settle(self, call_id: str, *, failed: bool) -> None:
+        """A call that was done for real has ended."""
+        with self._lock:
+            index = self._running.pop(call_id, None)
+            if index is not None:
+                self.rows[index] = replace(self.rows[index], status="error" if failed else "live")
+                self._tell(self.rows[index])
+
+    def _lies_after_cut(self, kind: JournalKind, outcome: Outcome) -> bool:
+        # Values have no span of their own, so they cannot tell on which side of the cut they lie; a later model turn or
+        # tool call will.
+        return self._before_cut is not None and kind != "value" and outcome.span_id not in self._before_cut
+
+    def _give(self, kind: JournalKind, name: str, call_id: str, hit: Hit) -> Hit:
+        self.inferred = self.inferred or hit.inferred
+        self.answered.append(hit.outcome)
+        status: RowStatus = "reused" if hit.reused else "hit"
+        self._add(kind, name, call_id, status, hit.content_hash, hit.outcome.span_id)
+        return hit
+
+    def _go_live(self, kind: JournalKind, name: str, call_id: str, content_hash: str) -> None:
+        if kind == "value":
+            self._add(kind, name, call_id, "live", content_hash)
+            return
+        self._running[call_id] = len(self.rows)
+        self._add(kind, name, call_id, "running", content_hash)
+
+    def _stop_at_cut(self, scope: str, kind: JournalKind, name: str, call_id: str, hit: Hit) -> None:
+        """Ends the replay at its cut, unless the run left out calls that the recording made first."""
+        start = hit.outcome.start_unix_nano or 0
+        skipped = [
+            other
+            for other in self._matcher.unused(scope)
+            if (other.start_unix_nano or 0) + (other.duration_ns or 0) <= start and other.span_id != hit.outcome.span_id
+        ]
+        if not skipped:
+            self.stopped = "past_cut"
+            raise ReplayStop("past_cut")
+        count = len(skipped)
+        reason = f"the recording makes {count} other call{'s' * (count != 1)} before this one"
+        miss = Miss(reason=reason, nearest=skipped[0], content_hash=hit.content_hash)
+        raise self._diverge(kind, name, call_id, miss)
+
+    def _diverge(self, kind: JournalKind, name: str, call_id: str, miss: Miss) -> ReplayStop:
+        self._add(kind, name, call_id, "missed", miss.content_hash)
+        self.divergence = Divergence(
+            kind=_ROW_KINDS[kind],
+            name=name,
+            call_id=call_id,
+            reason=miss.reason,
+            differences=miss.differences,
+            nearest_span_id=miss.nearest.span_id if miss.nearest else None,
+        )
+        self.stopped = "diverged"
+        return ReplayStop("diverged")
+
+    def _add(
+        self,
+        kind: JournalKind,
+        name: str,
+        call_id: str,
+        status: RowStatus,
+        content_hash: str,
+        origin_span_id: str | None = None,
+    ) -> None:
+        row = ReplayRow(
+            call_id=call_id,
+            kind=_ROW_KINDS[kind],
+            name=name,
+            status=status,
+            origin_span_id=origin_span_id,
+            content_hash=content_hash,
+        )
+        self.rows.append(row)
+        self._tell(row)
+
+    def _tell(self, row: ReplayRow) -> None:
+        if self._on_row:
+            self._on_row(row)
