@@ -1,1 +1,65 @@
-"""."""
+"""Importers: one module per file format, from bytes to spans.
+
+A format is a module with ``name``, ``sniff(head) -> bool`` and ``read(blocks, note)``; adding one is adding a file and a
+line in ``FORMATS``. Formats are recognised by content, never by name. Importers know nothing of what spans mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from . import otlp_json
+from ._records import Context, Note, RawSpan
+from ._source import Counter, PathNote, Source, iter_sources
+from ._unknown import looks_like
+from ._values import any_value, integer, key_values, load_text, span_events, span_links
+
+
+class Format(Protocol):
+    """What a format module offers."""
+
+    name: str
+    """For messages to the user."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether the first bytes of a file are of this format."""
+
+    def read(self, blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
+        """The spans; whatever is wrong with the input goes to ``note``."""
+
+
+FORMATS: tuple[Format, ...] = (otlp_json,)
+"""In the order in which they are asked."""
+
+
+def format_of(head: bytes) -> Format | None:
+    """The format of a file by its first bytes; None if nothing here reads it."""
+    return next((form for form in FORMATS if form.sniff(head)), None)
+
+
+def readable_formats() -> str:
+    """What can be read, as words for a message."""
+    return ", ".join(form.name for form in FORMATS) + " (plain, gzip or zip)"
+
+
+__all__ = [
+    "FORMATS",
+    "Context",
+    "Counter",
+    "Format",
+    "Note",
+    "PathNote",
+    "RawSpan",
+    "Source",
+    "any_value",
+    "format_of",
+    "integer",
+    "iter_sources",
+    "key_values",
+    "load_text",
+    "looks_like",
+    "readable_formats",
+    "span_events",
+    "span_links",
+]

@@ -1,0 +1,68 @@
+"""Our own spans. Their meaning is defined in ``runtime.trace``; this only says so to the table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from runtime.messages import Call, CallKind
+from runtime.trace import Span, call_of_span
+
+from ._view import Promoted, View
+
+name: Final = "retrospan"
+version: Final = 1
+
+_FORMAT, _KIND = "retrospan.format", "retrospan.kind"
+_FORMAT_VERSION: Final = 1
+_KINDS: Final[dict[str, CallKind]] = {"run": "chain", "agent": "agent", "model_turn": "llm", "tool": "tool"}
+
+keys: Final = frozenset(
+    (
+        _FORMAT,
+        _KIND,
+        "error.type",
+        "gen_ai.agent.name",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+        "gen_ai.tool.name",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.output_tokens",
+        "retrospan.cost_nano_usd",
+        "retrospan.run_id",
+        "retrospan.seq.start",
+        "retrospan.origin.trace_id",
+    )
+)
+
+
+def recognises(view: View) -> bool:
+    """The same test as ``runtime.trace.is_own_span``, over single attributes."""
+    format_version = view.integer(_FORMAT)
+    return format_version is not None and 1 <= format_version <= _FORMAT_VERSION and view.text(_KIND) in _KINDS
+
+
+def promote(view: View) -> Promoted:
+    """The narrow facts of one of our spans."""
+    error_type = view.text("error.type")
+    if error_type is None and (view.status_code == 2 or view.has("error.type")):
+        error_type = "error"
+    return Promoted(
+        kind=_KINDS[view.text(_KIND) or ""],
+        convention=name,
+        error_type=error_type,
+        agent_name=view.text("gen_ai.agent.name"),
+        provider=view.text("gen_ai.provider.name"),
+        model=view.text("gen_ai.request.model"),
+        tool_name=view.text("gen_ai.tool.name"),
+        input_tokens=view.integer("gen_ai.usage.input_tokens"),
+        output_tokens=view.integer("gen_ai.usage.output_tokens"),
+        cost_nano_usd=view.integer("retrospan.cost_nano_usd"),
+        run_id=view.text("retrospan.run_id"),
+        start_seq=view.integer("retrospan.seq.start"),
+        origin_trace_id=view.text("retrospan.origin.trace_id"),
+    )
+
+
+def call(span: Span) -> Call:
+    """The call, read by the runtime itself."""
+    return call_of_span(span)

@@ -1,0 +1,46 @@
+"""What every importer hands on: spans whose wide parts are still text, and what was odd about the input.
+
+The wide parts (attributes, events, links, resource, scope) stay OTLP/JSON text, word for word where the input is
+OTLP/JSON: nothing can be lost on the way to the store, and nothing is decoded that nobody has asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+
+class Context(NamedTuple):
+    """What many spans share; equal contexts are stored once."""
+
+    resource: str = "{}"
+    """OTLP/JSON text of the resource object."""
+    scope: str = "{}"
+    """OTLP/JSON text of the scope object."""
+    extra: str | None = None
+    """JSON object of the schema URLs and of unknown fields around resource and scope; None where there are none."""
+
+
+class RawSpan(NamedTuple):
+    """A span as the importers yield it. Ids and times are normalised, texts are not decoded."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    name: str
+    kind: int
+    start_unix_nano: int | None
+    end_unix_nano: int | None
+    status_code: int
+    status_message: str
+    attributes: str
+    """OTLP/JSON text of the list of key-value pairs; repeated keys stay."""
+    events: str | None
+    links: str | None
+    extra: str | None
+    """JSON object of the fields that have no place above; None where there are none."""
+    context: Context
+
+
+Note: TypeAlias = Callable[[int | None, str, bool], None]
+"""``note(line, reason, skipped)``: something odd. ``skipped`` tells lost input from input that was read all the same."""

@@ -1,0 +1,170 @@
+"""Opening input: files, folders, archives and standard input as named streams of blocks.
+
+gzip and zip are recognised by their first bytes, never by name. Nothing here knows a trace format.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO, Final, TypeAlias
+
+BLOCK_BYTES: Final = 4 << 20
+HEAD_BYTES: Final = 64 << 10
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+
+PathNote: TypeAlias = Callable[[str, str], None]
+"""``note(path, reason)``: a path that could not be read, or not to its end."""
+
+
+class Counter:
+    """Bytes taken from the file itself, before any decompression: what progress is measured in."""
+
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+        self.done = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One stream of bytes with a name."""
+
+    path: str
+    """Display name; a member of an archive is ``archive!member``."""
+    head: bytes
+    """The first bytes, up to ``HEAD_BYTES``; also part of ``blocks``."""
+    blocks: Iterator[bytes]
+    counter: Counter = field(default_factory=lambda: Counter(None))
+    is_named: bool = True
+    """Named by the user, not found in a folder or archive."""
+
+
+def iter_sources(paths: Sequence[str | Path], note: PathNote) -> Iterator[Source]:
+    """Every stream under the paths, in order; folders recursively and sorted, hidden names left out.
+
+    A source must be read before the next one is asked for. What cannot be opened is noted and passed over.
+    """
+    for path in paths:
+        if str(path) == "-":
+            yield from _from_stream("-", sys.stdin.buffer, None, True, note)
+        elif Path(path).is_dir():
+            for file in _files_below(Path(path), note):
+                yield from _from_file(file, False, note)
+        else:
+            yield from _from_file(Path(path), True, note)
+
+
+def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
+    def unreadable(fault: OSError) -> None:
+        note(str(fault.filename), fault.strerror or "cannot be read")
+
+    for here, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(here, name)
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
+def _from_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
+    try:
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            yield from _from_stream(str(path), stream, size, is_named, note)
+    except FileNotFoundError:
+        note(str(path), "no such file or folder")
+    except OSError as fault:
+        note(str(path), (fault.strerror or str(fault)).lower())
+
+
+def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool, note: PathNote) -> Iterator[Source]:
+    counter = Counter(size)
+    blocks = _blocks(stream, counter)
+    head, blocks = _peek(blocks)
+    if head.startswith(_ZIP) and stream.seekable():
+        yield from _from_zip(path, stream, counter, note)
+        return
+    if head.startswith(_GZIP):
+        head, blocks = _peek(_gunzip(blocks, path, note))
+    yield Source(path, head, blocks, counter, is_named)
+
+
+def _from_zip(path: str, stream: IO[bytes], counter: Counter, note: PathNote) -> Iterator[Source]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            for info in archive.infolist():
+                if info.is_dir():
+                    continue
+                with archive.open(info) as member:
+                    blocks = _zip_blocks(member, f"{path}!{info.filename}", note)
+                    head, blocks = _peek(blocks)
+                    yield Source(f"{path}!{info.filename}", head, blocks, counter, False)
+                    counter.done += info.compress_size
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as fault:
+        note(path, f"a zip archive that cannot be read: {fault}")
+
+
+def _zip_blocks(member: IO[bytes], path: str, note: PathNote) -> Iterator[bytes]:
+    try:
+        while block := member.read(BLOCK_BYTES):
+            yield block
+    except (zipfile.BadZipFile, zlib.error, EOFError) as fault:
+        note(path, f"damaged inside the archive: {fault}")
+
+
+def _blocks(stream: IO[bytes], counter: Counter) -> Iterator[bytes]:
+    while block := stream.read(BLOCK_BYTES):
+        counter.done += len(block)
+        yield block
+
+
+def _peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The head of a stream, and the stream with its head put back."""
+    first: list[bytes] = []
+    size = 0
+    for block in blocks:
+        first.append(block)
+        size += len(block)
+        if size >= HEAD_BYTES:
+            break
+    return b"".join(first)[:HEAD_BYTES], chain(first, blocks)
+
+
+def _gunzip(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[bytes]:
+    """The content of all members; damage or an early end is noted after what could be read."""
+    inflate = zlib.decompressobj(wbits=31)
+    at_member_start = False
+    for block in blocks:
+        data = block
+        while data:
+            if at_member_start:
+                if not data.startswith(_GZIP[:1]):
+                    if data.strip(b"\x00"):
+                        note(path, "something follows the gzip data")
+                    return
+                inflate = zlib.decompressobj(wbits=31)
+                at_member_start = False
+            try:
+                out = inflate.decompress(data, BLOCK_BYTES)
+            except zlib.error:
+                with suppress(zlib.error):
+                    yield inflate.flush()
+                note(path, "damaged gzip data")
+                return
+            if out:
+                yield out
+            data = inflate.unconsumed_tail
+            if inflate.eof:
+                data, at_member_start = inflate.unused_data, True
+    if not at_member_start:
+        while out := inflate.flush():
+            yield out
+        note(path, "gzip data that ends in the middle")

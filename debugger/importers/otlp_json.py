@@ -1,0 +1,221 @@
+"""OTLP/JSON: export requests as the Collector's file exporter and the SDKs write them.
+
+One request a line is the fast road: a typed decode that leaves the wide parts as raw text. Everything else (indented
+documents, several objects in a row, arrays, snake_case names, unknown fields, bad UTF-8) takes the slow road of that one
+line and ends in the same records. Source: opentelemetry-proto, JSON mapping; Collector, file exporter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ._ids import is_span_id, is_trace_id, normal_id
+from ._lines import depth_after, iter_lines
+from ._otlp_slow import ENUM_KINDS, ENUM_STATUS, bad_id, parse_lenient, spans_of
+from ._records import Context, Note, RawSpan
+from ._values import integer
+
+name: Final = "OTLP/JSON"
+_EMPTY: Final = Raw(b"")
+_MARKS: Final = (b'"resourceSpans"', b'"resource_spans"', b'"resourceLogs"', b'"resource_logs"', b'"resourceMetrics"')
+_FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+_MAX_NANO: Final = 2**63 - 1
+
+
+class _Status(Struct, forbid_unknown_fields=True, gc=False):
+    code: int | str = 0
+    message: str = ""
+
+
+class _Span(Struct, forbid_unknown_fields=True, gc=False):
+    """The fields of a span; an unknown one sends its line down the slow road, where it is kept."""
+
+    traceId: str = ""
+    spanId: str = ""
+    parentSpanId: str | None = None
+    name: str = ""
+    kind: int | str = 0
+    startTimeUnixNano: int | str | None = None
+    endTimeUnixNano: int | str | None = None
+    attributes: Raw = _EMPTY
+    events: Raw = _EMPTY
+    links: Raw = _EMPTY
+    status: _Status | None = None
+    flags: int = 0
+    traceState: str = ""
+    droppedAttributesCount: int = 0
+    droppedEventsCount: int = 0
+    droppedLinksCount: int = 0
+
+
+class _ScopeSpans(Struct, forbid_unknown_fields=True, gc=False):
+    spans: list[_Span] = []
+    scope: Raw = _EMPTY
+    schemaUrl: str = ""
+
+
+class _ResourceSpans(Struct, forbid_unknown_fields=True, gc=False):
+    scopeSpans: list[_ScopeSpans] = []
+    resource: Raw = _EMPTY
+    schemaUrl: str = ""
+
+
+class _Request(Struct, forbid_unknown_fields=True, gc=False):
+    resourceSpans: list[_ResourceSpans] | UnsetType = UNSET
+
+
+_decode = msgspec.json.Decoder(_Request).decode
+
+
+def sniff(head: bytes) -> bool:
+    """True when the first bytes hold the outermost key of an export request."""
+    return any(mark in head for mark in _MARKS)
+
+
+def read(blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
+    """The spans of a file, one list per request. Never raises for what is in the blocks.
+
+    Args:
+        blocks: the bytes of the file, cut anywhere.
+        note: takes what is odd; lines count from 1.
+    """
+    pending: list[bytes] = []
+    start = depth = 0
+    for number, line in enumerate(iter_lines(blocks), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if pending:
+            if _is_whole_request(line):
+                note(start, "ends in the middle", True)
+                pending = []
+            else:
+                pending.append(line)
+                depth += depth_after(line)
+                if depth > 0:
+                    continue
+                yield from _value(b"\n".join(pending), start, note)
+                pending = []
+                continue
+        if not line or line.isspace():
+            continue
+        try:
+            yield _convert(_decode(line), number, note)
+            continue
+        except _FAILED:
+            depth = depth_after(line) if line.lstrip()[:1] in (b"{", b"[") else 0
+        if depth > 0 and not _is_torn(line):
+            pending, start = [line], number
+        else:
+            yield from _value(line, number, note)
+    if pending:
+        yield from _value(b"\n".join(pending), start, note)
+
+
+def _is_whole_request(line: bytes) -> bool:
+    """True for a complete request on a line of its own: what stood before it was cut off."""
+    return line[:1] == b"{" and any(mark in line[:64] for mark in _MARKS) and depth_after(line) <= 0
+
+
+def _is_torn(line: bytes) -> bool:
+    """True where a second request begins in the middle of a line: a writer was killed and another one went on."""
+    return line.find(b'{"resourceSpans"', 1) > 0 and line.rstrip()[-1:] == b"}"
+
+
+def _value(data: bytes, line: int, note: Note) -> Iterator[list[RawSpan]]:
+    """One JSON value, or several in a row, by whichever road works."""
+    try:
+        yield _convert(_decode(data), line, note)
+    except _FAILED:
+        for value in parse_lenient(data, line, note):
+            yield spans_of(value, line, note)
+
+
+def _convert(request: _Request, line: int, note: Note) -> list[RawSpan]:
+    if request.resourceSpans is UNSET:
+        note(line, "no OTLP request", True)
+        return []
+    out: list[RawSpan] = []
+    for resource_spans in request.resourceSpans:
+        resource = str(resource_spans.resource, "utf-8") or "{}"
+        for scope_spans in resource_spans.scopeSpans:
+            extra = None
+            if resource_spans.schemaUrl or scope_spans.schemaUrl:
+                extra = json.dumps({"resourceSchemaUrl": resource_spans.schemaUrl, "schemaUrl": scope_spans.schemaUrl})
+            context = Context(resource, str(scope_spans.scope, "utf-8") or "{}", extra)
+            for span in scope_spans.spans:
+                if (raw := _raw_span(span, context, line, note)) is not None:
+                    out.append(raw)
+    return out
+
+
+def _raw_span(span: _Span, context: Context, line: int, note: Note) -> RawSpan | None:
+    trace_id: str | None = span.traceId
+    span_id: str | None = span.spanId
+    parent = span.parentSpanId or None
+    if not (is_trace_id(span.traceId) and is_span_id(span.spanId) and (parent is None or is_span_id(parent))):
+        trace_id, span_id, parent = _mended_ids(span, line, note)
+    if trace_id is None or span_id is None:
+        note(line, "a span without ids", True)
+        return None
+    status = span.status
+    return RawSpan(
+        trace_id,
+        span_id,
+        parent if parent != "0000000000000000" else None,
+        span.name,
+        span.kind if isinstance(span.kind, int) else ENUM_KINDS.get(span.kind, 0),
+        _time(span.startTimeUnixNano, line, note),
+        _time(span.endTimeUnixNano, line, note),
+        0 if status is None else status.code if isinstance(status.code, int) else ENUM_STATUS.get(status.code, 0),
+        "" if status is None else status.message,
+        str(span.attributes, "utf-8") or "[]",
+        str(span.events, "utf-8") or None,
+        str(span.links, "utf-8") or None,
+        _extra(span),
+        context,
+    )
+
+
+def _mended_ids(span: _Span, line: int, note: Note) -> tuple[str | None, str | None, str | None]:
+    out = []
+    for value, size in ((span.traceId, 16), (span.spanId, 8), (span.parentSpanId, 8)):
+        fixed, good = normal_id(value, size)
+        if not good and fixed:
+            note(line, bad_id(fixed, size), False)
+        out.append(fixed)
+    return out[0], out[1], out[2]
+
+
+def _time(value: int | str | None, line: int, note: Note) -> int | None:
+    if not value or value == "0":
+        return None
+    time = integer(value)
+    if time is None or time < 0:
+        note(line, "a time that is no count of nanoseconds", False)
+        return None
+    return time
+
+
+def _extra(span: _Span) -> str | None:
+    """Trace state, flags and dropped counts, where they say anything."""
+    if not (
+        span.flags
+        or span.traceState
+        or span.droppedAttributesCount
+        or span.droppedEventsCount
+        or span.droppedLinksCount
+    ):
+        return None
+    fields: dict[str, Any] = {
+        "flags": span.flags,
+        "traceState": span.traceState,
+        "droppedAttributesCount": span.droppedAttributesCount,
+        "droppedEventsCount": span.droppedEventsCount,
+        "droppedLinksCount": span.droppedLinksCount,
+    }
+    return json.dumps({key: value for key, value in fields.items() if value})

@@ -1,0 +1,113 @@
+"""The one place that speaks to DuckDB: connections, the files of SQL, rows.
+
+Each thread has a cursor of its own; an interrupt from another thread ends what that cursor is doing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import duckdb
+
+from ..errors import QueryCancelledError
+
+T = TypeVar("T")
+
+_APPEND_ROWS: Final = 2048
+"""DuckDB's vector size. Larger pieces are slower: the appender keeps them as Python objects until it is flushed."""
+
+
+@cache
+def sql_text(name: str) -> str:
+    """The text of ``sql/<name>.sql``."""
+    return (files(__package__) / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+
+
+class Database:
+    """A DuckDB database with one cursor per thread."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._root = connection
+        self._lock = threading.Lock()
+        self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
+
+    @classmethod
+    def in_memory(cls) -> Database:
+        """An empty database in memory, with the tables of a store."""
+        # Our Python variables are no tables, and nothing is fetched from the network.
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "python_enable_replacements": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute(sql_text("schema"))
+        return cls(connection)
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        ident = threading.get_ident()
+        with self._lock:
+            cursor = self._cursors.get(ident)
+            if cursor is None:
+                alive = {thread.ident for thread in threading.enumerate()}
+                for gone in [key for key in self._cursors if key not in alive]:
+                    self._cursors.pop(gone).close()
+                cursor = self._cursors[ident] = self._root.cursor()
+            return cursor
+
+    def query(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of a query file.
+
+        Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
+        Cost: blocks; call it in a worker.
+        """
+        try:
+            rows = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
+        except duckdb.InterruptException as fault:
+            raise QueryCancelledError(name) from fault
+        return rows
+
+    def fetch(self, name: str, make: Callable[..., T], parameters: Mapping[str, Any] | None = None) -> list[T]:
+        """All rows of a query file as objects, made from the columns by their names."""
+        try:
+            cursor = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None)
+            names = [column[0] for column in cursor.description or ()]
+            rows = cursor.fetchall()
+        except duckdb.InterruptException as fault:
+            raise QueryCancelledError(name) from fault
+        return [make(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def append(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Append rows in one transaction."""
+        cursor = self._cursor()
+        remaining = iter(rows)
+        cursor.begin()
+        try:
+            with cursor.appender(table) as appender:
+                while piece := list(islice(remaining, _APPEND_ROWS)):
+                    appender.append_rows(piece)
+                    appender.flush()
+        except BaseException:
+            cursor.rollback()
+            raise
+        cursor.commit()
+
+    def interrupt(self, thread_ident: int) -> None:
+        """End the query that a thread is running; its call raises QueryCancelledError."""
+        with self._lock:
+            cursor = self._cursors.get(thread_ident)
+        if cursor is not None:
+            cursor.interrupt()
+
+    def close(self) -> None:
+        """Close all cursors and the database."""
+        with self._lock:
+            for cursor in self._cursors.values():
+                cursor.close()
+            self._cursors.clear()
+        self._root.close()

@@ -1,0 +1,223 @@
+"""From sources to rows: what a load does.
+
+The wide parts of a span go in as the text they are; of its attributes only those are decoded that a convention asks for.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ..conventions import PROMOTED_KEYS, Promoted, RawView, SpanView, promote
+from ..importers import (
+    Context,
+    RawSpan,
+    Source,
+    format_of,
+    iter_sources,
+    key_values,
+    load_text,
+    looks_like,
+    readable_formats,
+)
+from ._database import Database
+from ._spans import merge_unfinished, same_content, span_from_row, text_field
+from .rows import IssueRow, LoadProgress
+
+_BATCH_ROWS: Final = 20_480
+_FIRST_ROWS: Final = 2_048
+"""The first rows are written early, so that something can be shown."""
+
+
+class _Pair(Struct, gc=False):
+    key: str
+    value: Raw = Raw(b"{}")
+
+
+_pairs = msgspec.json.Decoder(list[_Pair]).decode
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Without the garbage collector: it would walk all the rows of a batch again and again (12 % of a load)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Ingest:
+    """One load into a database: counters, interned contexts, issues."""
+
+    def __init__(
+        self,
+        database: Database,
+        first_seq: int,
+        contexts: dict[Context, tuple[int, str]],
+        on_progress: Callable[[LoadProgress], None] | None,
+        cancelled: Callable[[], bool],
+        source_id: int,
+        issue_id: int,
+    ) -> None:
+        self._database = database
+        self._contexts = contexts
+        self._on_progress = on_progress
+        self._cancelled = cancelled
+        self._rows: list[tuple[Any, ...]] = []
+        self._new_contexts: list[tuple[Any, ...]] = []
+        self.seq = first_seq
+        self.spans = 0
+        self.source_id = source_id
+        self.issue_id = issue_id
+        self.issues: list[IssueRow] = []
+        self.skipped: list[IssueRow] = []
+        self.was_cancelled = False
+
+    def note(self, path: str, line: int | None, reason: str, skipped: bool) -> None:
+        """Record something odd; ``skipped`` where input was lost."""
+        row = IssueRow(path=path, line=line, reason=reason)
+        self.issues.append(row)
+        if skipped:
+            self.skipped.append(row)
+
+    def run(self, paths: Sequence[str | Path]) -> None:
+        """Load every source under the paths, then merge the versions of spans that are there more than once."""
+        with _collector_off():
+            for source in iter_sources(paths, lambda path, reason: self.note(path, None, reason, True)):
+                self._load(source)
+                if self.was_cancelled:
+                    break
+            self._flush()
+        if self.spans:
+            self._merge_versions()
+        rows = ((self.issue_id + i, x.path, x.line, x.reason) for i, x in enumerate(self.issues))
+        self._database.append("issues", rows)
+
+    def _load(self, source: Source) -> None:
+        form = format_of(source.head)
+        if form is None:
+            what = looks_like(source.head)
+            is_empty = what == "an empty file"
+            reason = "no spans in it (empty)" if is_empty else f"{what}; what is read: {readable_formats()}"
+            self.note(source.path, None, reason, True)
+            return
+        self.source_id += 1
+        self._database.append("sources", [(self.source_id, source.path)])
+        noted = len(self.issues)
+        before = self.spans
+        for batch in form.read(source.blocks, lambda line, reason, lost: self.note(source.path, line, reason, lost)):
+            self._add(batch, source)
+            if len(self._rows) >= (_BATCH_ROWS if self.spans > _FIRST_ROWS else _FIRST_ROWS):
+                self._flush()
+                self._report(source)
+                if self._cancelled():
+                    self.was_cancelled = True
+                    return
+        if self.spans == before and len(self.issues) == noted:
+            self.note(source.path, None, "no spans in it", True)
+        self._report(source)
+
+    def _report(self, source: Source) -> None:
+        if self._on_progress is not None:
+            counter = source.counter
+            progress = LoadProgress(
+                path=source.path, bytes_done=counter.done, bytes_total=counter.size, spans=self.spans
+            )
+            self._on_progress(progress)
+
+    def _add(self, batch: Iterable[RawSpan], source: Source) -> None:
+        rows, seq, source_id = self._rows, self.seq, self.source_id
+        last: Context | None = None
+        context_id, scope_name = 0, ""
+        for span in batch:
+            context = span.context
+            if context is not last:
+                context_id, scope_name = self._context(context)
+                last = context
+            facts = _promoted(span, scope_name)
+            if facts is None:
+                self.note(source.path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
+                facts = Promoted()
+            seq += 1
+            rows.append((seq, *span[:9], *facts, context_id, source_id, *span[9:13]))
+            self.spans += 1
+        self.seq = seq
+
+    def _context(self, context: Context) -> tuple[int, str]:
+        known = self._contexts.get(context)
+        if known is not None:
+            return known
+        resource, scope = load_text(context.resource), load_text(context.scope)
+        attributes = key_values(resource.get("attributes")) if isinstance(resource, dict) else {}
+        service = attributes.get("service.name")
+        entry = (len(self._contexts) + 1, text_field(scope, "name"))
+        self._contexts[context] = entry
+        service = service if isinstance(service, str) else None
+        version = text_field(scope, "version")
+        self._new_contexts.append((entry[0], service, entry[1], version, *context))
+        return entry
+
+    def _flush(self) -> None:
+        # Contexts first: no reader may see a span without its context.
+        if self._new_contexts:
+            self._database.append("contexts", self._new_contexts)
+            self._new_contexts = []
+        if self._rows:
+            self._database.append("spans", self._rows)
+            self._rows = []
+
+    def _merge_versions(self) -> None:
+        """Ended wins over unfinished, unfinished ones add up, equal ones count once, different ones both stay."""
+        twins = self._database.query("twins_list")
+        if not twins:
+            return
+        self._database.query("twins_delete_superseded")
+        self._database.query("twins_delete_equal")
+        for trace_id, span_id, path in self._database.query("twins_list"):
+            rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": span_id})
+            rows.sort(key=lambda row: row[0])
+            if rows[0][7] is None:
+                self._merge_unfinished(rows)
+            else:
+                self._drop_equal(rows, path)
+
+    def _merge_unfinished(self, rows: Sequence[Sequence[Any]]) -> None:
+        attributes, events = merge_unfinished(rows)
+        whole = span_from_row([*rows[-1][:10], attributes, events, *rows[-1][12:]])
+        facts = promote(SpanView(whole))._asdict()
+        status = {"status_code": whole.status_code, "status_message": whole.status_message}
+        texts = {"attributes": attributes, "events": events}
+        self._database.query("span_update_merged", {"seq": rows[0][0], **texts, **status, **facts})
+        for row in rows[1:]:
+            self._database.query("span_delete", {"seq": row[0]})
+
+    def _drop_equal(self, rows: Sequence[Sequence[Any]], path: str) -> None:
+        kept = [span_from_row(rows[0])]
+        for row in rows[1:]:
+            span = span_from_row(row)
+            if any(same_content(span, other) for other in kept):
+                self._database.query("span_delete", {"seq": row[0]})
+            else:
+                kept.append(span)
+        if len(kept) > 1:
+            what = f"span {kept[0].span_id} of trace {kept[0].trace_id}"
+            self.note(path, None, f"{what} is there {len(kept)} times, with different content", False)
+
+
+def _promoted(span: RawSpan, scope_name: str) -> Promoted | None:
+    """The narrow facts of a span; None where its attributes are no list of pairs."""
+    try:
+        pairs = _pairs(span.attributes)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    raw = {pair.key: pair.value for pair in pairs if pair.key in PROMOTED_KEYS}
+    return promote(RawView(raw, scope_name, span.status_code))

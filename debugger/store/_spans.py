@@ -1,0 +1,78 @@
+"""Stored rows <-> whole spans, and the merging of several versions of a span."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from runtime.trace import Span
+
+from ..importers import key_values, load_text, span_events, span_links
+
+
+def span_from_row(row: Sequence[Any]) -> Span:
+    """A row of ``span_bodies`` as a whole span."""
+    (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
+    attributes, events, links, extra, resource, scope, context_extra = row[10:]
+    resource_fields, scope_fields = load_text(resource), load_text(scope)
+    return Span(
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_span_id=parent,
+        name=name,
+        kind=kind,
+        start_unix_nano=start,
+        end_unix_nano=end,
+        status_code=status,
+        status_message=message,
+        attributes=key_values(load_text(attributes)),
+        events=span_events(load_text(events)),
+        links=span_links(load_text(links)),
+        resource=key_values(resource_fields.get("attributes")) if isinstance(resource_fields, dict) else {},
+        scope_name=text_field(scope_fields, "name"),
+        scope_version=text_field(scope_fields, "version"),
+        extra=_object(extra) | _object(context_extra),
+    )
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    value = load_text(text)
+    return value if isinstance(value, dict) else {}
+
+
+def text_field(fields: object, key: str) -> str:
+    """A text of an object; empty where it is absent or no text."""
+    value = fields.get(key) if isinstance(fields, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def same_content(one: Span, other: Span) -> bool:
+    """Whether two versions say the same, however their files wrote it down."""
+    return _identity(one) == _identity(other)
+
+
+def _identity(span: Span) -> str:
+    # repr, because NaN is not equal to itself.
+    fields = [getattr(span, name) for name in span.__slots__ if name not in ("attributes", "resource", "extra")]
+    ordered = [sorted(mapping.items()) for mapping in (span.attributes, span.resource)]
+    return repr((fields, ordered))
+
+
+def merge_unfinished(rows: Sequence[Sequence[Any]]) -> tuple[str, str | None]:
+    """Attributes and events of several unfinished versions, in the order of input: later attributes win, events add up.
+
+    Returns: the two texts of the merged row.
+    """
+    attributes: dict[str, Any] = {}
+    events: dict[str, Any] = {}
+    for row in sorted(rows, key=lambda row: row[0]):
+        for pair in load_text(row[10]) or ():
+            if isinstance(pair, dict):
+                attributes[str(pair.get("key"))] = pair
+        for event in load_text(row[11]) or ():
+            events.setdefault(json.dumps(event, sort_keys=True), event)
+    merged = msgspec.json.encode(list(attributes.values())).decode()
+    return merged, msgspec.json.encode(list(events.values())).decode() if events else None

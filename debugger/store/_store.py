@@ -1,0 +1,221 @@
+"""The store: spans in DuckDB, and what is read from them; the only door to the database."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Final
+
+from runtime.messages import Call
+from runtime.trace import Span, TraceEvent, events_of
+
+from ..conventions import VERSION, call_of
+from ..errors import AmbiguousIdError, UnknownSpanError, UnknownTraceError
+from ..importers import Context
+from ._database import Database
+from ._ingest import Ingest
+from ._order import parents_first
+from ._spans import span_from_row
+from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
+
+_CACHED_TRACES: Final = 8
+_PREFIX_LENGTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSummary:
+    """What a load brought."""
+
+    spans: int
+    """Spans read, before versions of the same span were merged."""
+    traces: int
+    """Traces in the store after the load."""
+    issues: tuple[IssueRow, ...]
+    """Everything odd, the skipped included."""
+    skipped: tuple[IssueRow, ...]
+    """Where input was lost."""
+    seconds: float
+    was_cancelled: bool = False
+
+
+class Store:
+    """Spans of any number of files. May be used from several threads; ``load`` from one at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._contexts: dict[Context, tuple[int, str]] = {}
+        self._seq = self._sources = self._issues = 0
+        self._generation = 0
+        self._calls: OrderedDict[str, tuple[tuple[int, str], list[Call]]] = OrderedDict()
+        self._calls_lock = Lock()
+        self._load_lock = Lock()
+
+    @classmethod
+    def memory(cls) -> Store:
+        """An empty store that lives as long as the process."""
+        return cls(Database.in_memory())
+
+    def close(self) -> None:
+        """Free the database; the store must not be used after that."""
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def generation(self) -> int:
+        """Goes up with every load: what was derived before may be out of date."""
+        return self._generation
+
+    def load(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        on_progress: Callable[[LoadProgress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> LoadSummary:
+        """Read files, folders, archives or standard input (``-``) into the store.
+
+        What is odd about the input never raises: it is in the summary and in ``issues``, and good spans always load.
+
+        Args:
+            paths: read in this order; folders recursively.
+            on_progress: called from this thread after each batch.
+            cancelled: asked after each batch; True ends the load, what was read stays.
+        Cost: blocks; call it in a worker.
+        """
+        with self._load_lock:
+            began = time.perf_counter()
+            ingest = Ingest(
+                self._database,
+                self._seq,
+                self._contexts,
+                on_progress,
+                cancelled or (lambda: False),
+                self._sources,
+                self._issues,
+            )
+            try:
+                ingest.run(paths)
+            finally:
+                self._seq, self._sources = ingest.seq, ingest.source_id
+                self._issues += len(ingest.issues)
+                self._generation += 1
+            _, traces = self._database.query("counts")[0]
+        return LoadSummary(
+            spans=ingest.spans,
+            traces=traces,
+            issues=tuple(ingest.issues),
+            skipped=tuple(ingest.skipped),
+            seconds=time.perf_counter() - began,
+            was_cancelled=ingest.was_cancelled,
+        )
+
+    def traces(self) -> list[TraceRow]:
+        """All traces, newest first; those without a time last; ties by id."""
+        return self._database.fetch("trace_list", TraceRow)
+
+    def spans(self, trace_id: str) -> list[SpanRow]:
+        """The spans of a trace in timeline order: by start, ties by emitted sequence, structure, input order.
+
+        Spans without a start come last. Empty for an unknown trace.
+        """
+        return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}))
+
+    def span(self, trace_id: str, span_id: str) -> list[Span]:
+        """The whole span; several where really different spans share the id.
+
+        Raises: UnknownSpanError.
+        """
+        rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": span_id})
+        if not rows:
+            raise UnknownSpanError(trace_id, span_id)
+        return [span_from_row(row) for row in rows]
+
+    def whole_spans(self, trace_id: str) -> list[Span]:
+        """All spans of a trace, whole, by start and input order."""
+        rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": None})
+        return [span_from_row(row) for row in rows]
+
+    def calls(self, trace_id: str) -> list[Call]:
+        """The calls of a trace in timeline order. Derived when first asked for, then kept until the next load.
+
+        Raises: UnknownTraceError.
+        """
+        version = (self._generation, VERSION)
+        with self._calls_lock:
+            kept = self._calls.get(trace_id)
+            if kept is not None and kept[0] == version:
+                self._calls.move_to_end(trace_id)
+                return list(kept[1])
+        calls = parents_first([call_of(span) for span in self.whole_spans(trace_id)])
+        if not calls:
+            raise UnknownTraceError(trace_id, self._trace_ids())
+        with self._calls_lock:
+            self._calls[trace_id] = (version, calls)
+            self._calls.move_to_end(trace_id)
+            while len(self._calls) > _CACHED_TRACES:
+                self._calls.popitem(last=False)
+        return list(calls)
+
+    def call(self, trace_id: str, span_id: str) -> Call:
+        """The call of one span, without reading the others; the first where several share the id.
+
+        Raises: UnknownSpanError.
+        """
+        return call_of(self.span(trace_id, span_id)[0])
+
+    def events(self, trace_id: str) -> list[TraceEvent]:
+        """The trace events of a trace, which restore takes.
+
+        Raises: UnknownTraceError.
+        """
+        return events_of(self.calls(trace_id))
+
+    def issues(self) -> list[IssueRow]:
+        """Everything odd about what was loaded, in the order in which it was met."""
+        return self._database.fetch("issue_list", IssueRow)
+
+    def resolve_trace(self, text: str) -> str:
+        """The id of the trace that a text names: whole, or its first four or more digits.
+
+        Raises: UnknownTraceError, AmbiguousIdError.
+        """
+        matches = tuple(str(row[0]) for row in self._database.query("trace_ids_by_prefix", {"prefix": text.lower()}))
+        if text.lower() in matches:
+            return text.lower()
+        if not matches or len(text) < _PREFIX_LENGTH:
+            raise UnknownTraceError(text, self._trace_ids())
+        if len(matches) > 1:
+            raise AmbiguousIdError(text, matches)
+        return matches[0]
+
+    def resolve_span(self, trace_id: str, text: str) -> str:
+        """The id of the span of a trace that a text names: whole, or its first four or more digits.
+
+        Raises: UnknownSpanError, AmbiguousIdError.
+        """
+        found = self._database.query("span_ids_by_prefix", {"trace_id": trace_id, "prefix": text.lower()})
+        matches = tuple(str(row[0]) for row in found)
+        if text.lower() in matches:
+            return text.lower()
+        if not matches or len(text) < _PREFIX_LENGTH:
+            raise UnknownSpanError(trace_id, text)
+        if len(matches) > 1:
+            raise AmbiguousIdError(text, matches)
+        return matches[0]
+
+    def interrupt(self, thread_ident: int) -> None:
+        """End what a thread is asking the store; its call raises QueryCancelledError."""
+        self._database.interrupt(thread_ident)
+
+    def _trace_ids(self) -> tuple[str, ...]:
+        return tuple(row.trace_id for row in self.traces())
