@@ -1,8 +1,8 @@
 """OpenTelemetry GenAI semantic conventions, in the form that keeps everything in attributes.
 
 Newest names first, then the older ones for the same thing. Content may be JSON text (span attributes) or native lists
-(the ``gen_ai.client.inference.operation.details`` event on a span). The older one-event-per-message form has other rules
-and is not read here. Source: OpenTelemetry semantic conventions, gen-ai spans and attribute registry.
+(the ``gen_ai.client.inference.operation.details`` event on a span). The older one-event-per-message form has other
+rules and is not read here. Source: OpenTelemetry semantic conventions, gen-ai spans and attribute registry.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _error(span: Span, attributes: Mapping[str, Any]) -> ErrorInfo | None:
-    """The error of a failed span: its type from ``error.type`` or the exception, its message from status or exception."""
+    """The error of a failed span: type from ``error.type`` or the exception, message from status or exception."""
     kind = _text(attributes, "error.type")
     exception: Mapping[str, Any] = {}
     for event in span.events:

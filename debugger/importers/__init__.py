@@ -1,7 +1,7 @@
 """Importers: one module per file format, from bytes to spans.
 
-A format is a module with ``name``, ``sniff(head) -> bool`` and ``read(blocks, note)``; adding one is adding a file and a
-line in ``FORMATS``. Formats are recognised by content, never by name. Importers know nothing of what spans mean.
+A format is a module with ``name``, ``sniff(head) -> bool`` and ``read(blocks, note)``; adding one is adding a file and
+a line in ``FORMATS``. Formats are recognised by content, never by name. Importers know nothing of what spans mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The slow road of OTLP/JSON: a line that the typed decode refuses, read with all leniency.
 
-Bad UTF-8 and lone surrogates become U+FFFD, snake_case names become camelCase, unknown fields are kept, several values on
-a line are told apart. What comes out are the same records as on the fast road.
+Bad UTF-8 and lone surrogates become U+FFFD, snake_case names become camelCase, unknown fields are kept, several values
+on a line are told apart. What comes out are the same records as on the fast road.
 """
 
 from __future__ import annotations

@@ -43,4 +43,4 @@ class RawSpan(NamedTuple):
 
 
 Note: TypeAlias = Callable[[int | None, str, bool], None]
-"""``note(line, reason, skipped)``: something odd. ``skipped`` tells lost input from input that was read all the same."""
+"""``note(line, reason, skipped)``: something odd. ``skipped`` tells lost input from input that was still read."""

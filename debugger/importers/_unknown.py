@@ -32,7 +32,7 @@ _DUCKDB_OFFSET: Final = 8
 def looks_like(head: bytes) -> str:
     """A noun phrase for the first bytes of a file."""
     if not head:
-        return "an empty file"
+        return "nothing (empty)"
     for magic, words in _MAGIC:
         if head.startswith(magic):
             return words

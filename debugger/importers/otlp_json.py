@@ -1,8 +1,8 @@
 """OTLP/JSON: export requests as the Collector's file exporter and the SDKs write them.
 
 One request a line is the fast road: a typed decode that leaves the wide parts as raw text. Everything else (indented
-documents, several objects in a row, arrays, snake_case names, unknown fields, bad UTF-8) takes the slow road of that one
-line and ends in the same records. Source: opentelemetry-proto, JSON mapping; Collector, file exporter.
+documents, several objects in a row, arrays, snake_case names, unknown fields, bad UTF-8) takes the slow road of that
+one line and ends in the same records. Source: opentelemetry-proto, JSON mapping; Collector, file exporter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From sources to rows: what a load does.
 
-The wide parts of a span go in as the text they are; of its attributes only those are decoded that a convention asks for.
+The wide parts of a span go in as the text they are; only those attributes are decoded that a convention asks for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from ..importers import (
     key_values,
     load_text,
     looks_like,
-    readable_formats,
 )
 from ._database import Database
 from ._spans import merge_unfinished, same_content, span_from_row, text_field
@@ -80,6 +79,7 @@ class Ingest:
         self.issue_id = issue_id
         self.issues: list[IssueRow] = []
         self.skipped: list[IssueRow] = []
+        self.unrecognised = 0
         self.was_cancelled = False
 
     def note(self, path: str, line: int | None, reason: str, skipped: bool) -> None:
@@ -105,9 +105,8 @@ class Ingest:
     def _load(self, source: Source) -> None:
         form = format_of(source.head)
         if form is None:
-            what = looks_like(source.head)
-            is_empty = what == "an empty file"
-            reason = "no spans in it (empty)" if is_empty else f"{what}; what is read: {readable_formats()}"
+            self.unrecognised += bool(source.head)
+            reason = f"looks like {looks_like(source.head)}" if source.head else "empty"
             self.note(source.path, None, reason, True)
             return
         self.source_id += 1

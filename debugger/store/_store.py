@@ -39,6 +39,8 @@ class LoadSummary:
     """Everything odd, the skipped included."""
     skipped: tuple[IssueRow, ...]
     """Where input was lost."""
+    unrecognised: int
+    """Files of no format that is read."""
     seconds: float
     was_cancelled: bool = False
 
@@ -115,6 +117,7 @@ class Store:
             traces=traces,
             issues=tuple(ingest.issues),
             skipped=tuple(ingest.skipped),
+            unrecognised=ingest.unrecognised,
             seconds=time.perf_counter() - began,
             was_cancelled=ingest.was_cancelled,
         )

@@ -1,0 +1,125 @@
+"""The command line: finds the command, runs it, turns faults into one line and an exit code.
+
+Imports nothing but argparse until a command runs, so that ``--version`` and ``--help`` are there at once.
+
+Exit codes: 0 done, 1 the answer is "no", 2 usage or unreadable input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, cast
+
+from .commands import COMMANDS, DEFAULT, Command
+
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+
+class _Module(Protocol):
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class _Version(argparse.Action):
+    """Reads the version when it is asked for: importlib.metadata costs more than all the rest."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("retrospan")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"retrospan {number}\n")
+        parser.exit()
+
+
+def _module(command: Command) -> _Module:
+    return cast(_Module, importlib.import_module(f".commands.{command.module}", __package__))
+
+
+def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser for these words: all commands by name, the options only of the one that is meant."""
+    parser = argparse.ArgumentParser(
+        prog="retrospan",
+        description="Time-travel debugger for LLM agents: open a trace, restore any point of it, run it again.",
+        epilog="PATH may be a file, a folder, a .gz or .zip file, or - for standard input. "
+        "`retrospan COMMAND --help` says more.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        if command.name in words:
+            module = _module(command)
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return parser
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    names = {command.name for command in COMMANDS}
+    first = words[0] if words else None
+    if DEFAULT is not None and first not in names and first not in ("-h", "--help", "--version"):
+        parser = argparse.ArgumentParser(prog="retrospan", description=DEFAULT.help)
+        module = _module(DEFAULT)
+        module.add_arguments(parser)
+        parser.set_defaults(run=module.run)
+        return parser.parse_args(words)
+    parser = build_parser(words)
+    args = parser.parse_args(words)
+    if not hasattr(args, "run"):
+        parser.error("a command is needed, such as `retrospan show FILE`")
+    return args
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its escape instead of a crash.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = _parse(words)
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE if stop.code else 0
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, which is its right. Python's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as fault:
+        line = _one_line(fault)
+        if line is None:
+            raise
+        sys.stderr.write(line)
+        return EXIT_USAGE
+
+
+def _one_line(fault: Exception) -> str | None:
+    """The line for a fault that the user can do something about; None for one of ours, which keeps its traceback."""
+    from runtime.errors import RuntimeFault
+
+    from .errors import DebuggerError
+
+    if not isinstance(fault, DebuggerError | RuntimeFault):
+        return None
+    from .analysis.text import visible
+
+    hint = f" ({fault.hint})" if fault.hint else ""
+    return f"retrospan: {visible(str(fault))}{visible(hint)}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""The commands of ``retrospan``, one module each.
+
+A command module is cheap to import and has ``add_arguments(parser)`` and ``run(args) -> exit code``; what is heavy is
+imported inside ``run``. Adding a command is adding a module and a line in ``COMMANDS``.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """A line of the table."""
+
+    name: str
+    module: str
+    """Name of the module in this package."""
+    help: str
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    Command("list", "list_traces", "list the traces in files or folders"),
+    Command("show", "show", "show the calls of the traces as a tree"),
+)
+"""In the order of ``--help``."""
+
+DEFAULT: Command | None = None
+"""What runs when the first word is no command: it gets all the words."""

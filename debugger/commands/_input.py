@@ -1,0 +1,126 @@
+"""What all commands that read traces share: their arguments, loading, and what is said about the input.
+
+Cheap to import: the store comes in when something is loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from ..errors import DebuggerError
+
+if TYPE_CHECKING:
+    from ..store import IssueRow, LoadProgress, LoadSummary, Store
+
+_SHOWN_FILES: Final = 3
+_SHOWN_LINES: Final = 5
+
+
+class UnreadableInputError(DebuggerError):
+    """Nothing could be read from the input; the message says what is there instead."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(what)
+
+
+def add_input(parser: ArgumentParser, *, nargs: str = "+") -> None:
+    """PATH and ``--strict``."""
+    parser.add_argument("paths", metavar="PATH", nargs=nargs, help="file, folder, .gz or .zip, or - for standard input")
+    parser.add_argument("--strict", action="store_true", help="skipped input is an error (exit 1)")
+
+
+def load_input(args: Namespace) -> tuple[Store, LoadSummary]:
+    """The store with what the paths hold; says on standard error what was skipped.
+
+    Raises: UnreadableInputError: there is not one span in it.
+    """
+    from ..store import Store
+
+    store = Store.memory()
+    progress = _Progress() if sys.stderr.isatty() else None
+    summary = store.load(args.paths, on_progress=progress)
+    if progress is not None:
+        progress.clear()
+    if summary.spans == 0:
+        store.close()
+        raise UnreadableInputError(_nothing_read(args.paths, summary))
+    if summary.skipped:
+        sys.stderr.write(f"retrospan: {skipped_line(summary.skipped)}\n")
+    return store, summary
+
+
+def exit_code(args: Namespace, summary: LoadSummary) -> int:
+    """1 where input was skipped and the user asked to be strict, else 0."""
+    return 1 if args.strict and summary.skipped else 0
+
+
+def _nothing_read(paths: Sequence[str], summary: LoadSummary) -> str:
+    from ..importers import readable_formats
+
+    if not summary.issues:
+        return f"no spans in {', '.join(map(str, paths))}"
+    shown = [_why(row) for row in summary.issues[:_SHOWN_FILES]]
+    more = len(summary.issues) - len(shown)
+    shown += [f"and {more} more"] if more else []
+    shown += [f"what is read: {readable_formats()}"] if summary.unrecognised else []
+    return "; ".join(shown)
+
+
+def _why(row: IssueRow) -> str:
+    place = row.path if row.line is None else f"{row.path}, line {row.line}"
+    return f"no spans in {place} (empty)" if row.reason == "empty" else f"{place}: {row.reason}"
+
+
+def skipped_line(skipped: Sequence[IssueRow]) -> str:
+    """One line for all that was skipped: ``2 lines skipped: FILE line 3: not JSON; line 6: ends in the middle``."""
+    from ..analysis.text import visible
+
+    lines = sum(row.line is not None for row in skipped)
+    counts = [
+        f"{number} {noun if number == 1 else noun + 's'}"
+        for number, noun in ((lines, "line"), (len(skipped) - lines, "file"))
+        if number
+    ]
+    parts: list[str] = []
+    last = None
+    for row in skipped[:_SHOWN_LINES]:
+        path = "" if row.path == last else row.path
+        last = row.path
+        if row.line is None:
+            parts.append(f"{path or row.path}: {row.reason}")
+        else:
+            parts.append(f"{path} line {row.line}: {row.reason}".lstrip())
+    more = len(skipped) - len(parts)
+    if more:
+        parts.append(f"and {more} more")
+    return visible(f"{' and '.join(counts)} skipped: {'; '.join(parts)}")
+
+
+class _Progress:
+    """One line on the terminal that overwrites itself; silent for loads that are done at once."""
+
+    def __init__(self) -> None:
+        from time import monotonic
+
+        self._clock = monotonic
+        self._next = monotonic() + 0.5
+        self._shown = False
+
+    def __call__(self, progress: LoadProgress) -> None:
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + 0.2
+        self._shown = True
+        part = f"{progress.bytes_done * 100 // progress.bytes_total} %, " if progress.bytes_total else ""
+        sys.stderr.write(f"\r\x1b[Kreading: {part}{progress.spans:,} spans")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")

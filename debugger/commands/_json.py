@@ -1,0 +1,83 @@
+"""The JSON of ``list`` and ``show``: a contract, see design notes on the command line. ASCII only, so that nothing in a
+trace can act on a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from runtime.messages import json_safe, message_to_json
+
+if TYPE_CHECKING:
+    from runtime.messages import Call, Message
+
+    from ..store import IssueRow, TraceRow
+
+
+def dump(value: Any) -> str:
+    """The value as JSON text; what JSON does not have (NaN, bytes) as text, and what is too deep cut off."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(json_safe(value)[0], allow_nan=False)
+
+
+def usd(nano_usd: int | None) -> float | None:
+    """Dollars from billionths; unknown stays unknown."""
+    return None if nano_usd is None else nano_usd / 1_000_000_000
+
+
+def trace_to_json(row: TraceRow) -> dict[str, Any]:
+    """A trace as ``list`` gives it."""
+    return {
+        "trace_id": row.trace_id,
+        "name": row.name,
+        "service": row.service,
+        "start_unix_nano": row.start_unix_nano,
+        "duration_ns": row.duration_ns,
+        "spans": row.spans,
+        "llm_calls": row.llm_calls,
+        "tool_calls": row.tool_calls,
+        "agents": row.agents,
+        "errors": row.errors,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "cost_usd": usd(row.cost_nano_usd),
+    }
+
+
+def call_to_json(call: Call) -> dict[str, Any]:
+    """A call as ``show`` gives it."""
+    return {
+        "span_id": call.span_id,
+        "parent_span_id": call.parent_span_id,
+        "kind": call.kind,
+        "name": call.name,
+        "convention": call.convention,
+        "agent_name": call.agent_name,
+        "provider": call.provider,
+        "model": call.model,
+        "input_messages": _messages(call.input_messages),
+        "output_messages": _messages(call.output_messages),
+        "tool_name": call.tool_name,
+        "tool_call_id": call.tool_call_id,
+        "arguments": call.arguments,
+        "result": call.result,
+        "input_tokens": call.usage.input_tokens,
+        "output_tokens": call.usage.output_tokens,
+        "cost_usd": usd(call.usage.cost_nano_usd),
+        "finish_reasons": None if call.finish_reasons is None else list(call.finish_reasons),
+        "error": None if call.error is None else call.error.to_json(),
+        "start_unix_nano": call.start_unix_nano,
+        "duration_ns": call.duration_ns,
+    }
+
+
+def _messages(messages: tuple[Message, ...] | None) -> list[dict[str, Any]] | None:
+    return None if messages is None else [message_to_json(message) for message in messages]
+
+
+def issue_to_json(row: IssueRow) -> dict[str, Any]:
+    """An issue as ``show`` gives it."""
+    return {"path": row.path, "line": row.line, "reason": row.reason}

@@ -1,0 +1,71 @@
+"""``retrospan list``: the traces in files and folders."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Final
+
+from ._input import add_input, exit_code, load_input
+
+if TYPE_CHECKING:
+    from ..store import TraceRow
+
+_ID_LENGTH: Final = 12
+_NAME_LEAST: Final = 16
+_FALLBACK_SIZE: Final = (120, 24)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of the command."""
+    add_input(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: Namespace) -> int:
+    """List the traces, newest first."""
+    from ._json import dump, trace_to_json
+
+    store, summary = load_input(args)
+    with store:
+        traces = store.traces()
+    if args.json:
+        sys.stdout.write(dump([trace_to_json(row) for row in traces]) + "\n")
+    else:
+        width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
+        sys.stdout.write("\n".join(table(traces, width)) + "\n")
+    return exit_code(args, summary)
+
+
+def table(traces: list[TraceRow], width: int) -> list[str]:
+    """The list as lines of at most ``width`` cells; the name takes what the numbers leave."""
+    from ..analysis.text import clock, cost, count, duration, fit, one_line
+
+    heads = ("TRACE", "STARTED", "LENGTH", "SPANS", "LLM", "TOOLS", "ERRORS", "TOKENS IN/OUT", "COST")
+    rows = [
+        (
+            one_line(row.trace_id)[:_ID_LENGTH],
+            clock(row.start_unix_nano),
+            duration(row.duration_ns),
+            count(row.spans),
+            count(row.llm_calls),
+            count(row.tool_calls),
+            count(row.errors),
+            f"{count(row.input_tokens)}/{count(row.output_tokens)}",
+            cost(row.cost_nano_usd),
+        )
+        for row in traces
+    ]
+    wide = [max(len(line[i]) for line in (heads, *rows)) for i in range(len(heads))]
+    # On a narrow screen the columns that say least go first: cost, tools, model calls, start.
+    shown = list(range(len(heads)))
+    for column in (8, 5, 4, 1, 7):
+        if sum(wide[i] + 2 for i in shown) + _NAME_LEAST > width:
+            shown.remove(column)
+    name_width = max(width - sum(wide[i] + 2 for i in shown), _NAME_LEAST)
+    out = []
+    for line, name in zip((heads, *rows), ("NAME", *(one_line(row.name) for row in traces)), strict=True):
+        cells = [fit(line[i], wide[i], right=i > 1) for i in shown]
+        out.append("  ".join([cells[0], fit(name, name_width), *cells[1:]])[: width * 2].rstrip())
+    return out

@@ -1,0 +1,112 @@
+"""``retrospan show``: the calls of traces, as a tree or as JSON."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ._input import add_input, exit_code, load_input
+
+if TYPE_CHECKING:
+    from ..analysis.tree import Forest
+    from ..store import SpanRow, Store, TraceRow
+
+_FALLBACK_SIZE: Final = (120, 24)
+_MOST_INDENT: Final = 20
+"""Levels that are drawn; deeper ones say their depth as a number."""
+_NAME_LEAST: Final = 24
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of the command."""
+    add_input(parser)
+    parser.add_argument("--trace", metavar="T", help="only this trace: its id, or the first digits of it")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Show each trace; in the order of ``list``."""
+    store, summary = load_input(args)
+    with store:
+        traces = store.traces()
+        if args.trace is not None:
+            wanted = store.resolve_trace(args.trace)
+            traces = [row for row in traces if row.trace_id == wanted]
+        pieces = _json(store, traces) if args.json else _text(store, traces)
+        for piece in pieces:
+            sys.stdout.write(piece)
+    return exit_code(args, summary)
+
+
+def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
+    """The document piece by piece: whole traces in memory are enough."""
+    from ._json import call_to_json, dump, issue_to_json
+
+    yield '{"traces": ['
+    for i, row in enumerate(traces):
+        yield f'{", " if i else ""}{{"trace_id": {dump(row.trace_id)}, "name": {dump(row.name)}, "calls": ['
+        for j, call in enumerate(store.calls(row.trace_id)):
+            yield (", " if j else "") + dump(call_to_json(call))
+        yield "]}"
+    yield f'], "issues": {dump([issue_to_json(row) for row in store.issues()])}}}\n'
+
+
+def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
+    from ..analysis.text import clock, cut, duration, one_line, plural
+    from ..analysis.tree import build_forest
+
+    width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
+    for i, row in enumerate(traces):
+        facts = [clock(row.start_unix_nano), duration(row.duration_ns), plural(row.spans, "span")]
+        facts += [plural(row.errors, "error")] if row.errors else []
+        head = f"{one_line(row.name)}  {row.service and one_line(row.service) or ''}".rstrip()
+        yield ("\n" if i else "") + cut(head, width) + "\n"
+        yield cut(f"trace {one_line(row.trace_id)}  {', '.join(facts)}", width) + "\n"
+        for line in tree_lines(build_forest(store.spans(row.trace_id)), width):
+            yield line + "\n"
+
+
+def tree_lines(forest: Forest, width: int) -> Iterator[str]:
+    """One line per span, of at most ``width`` cells: the tree on the left, length and tokens on the right."""
+    from ..analysis.text import count, cut, duration, fit, one_line
+
+    for i, row in enumerate(forest.rows):
+        length = "unfinished" if row.end_unix_nano is None else duration(_length(row))
+        tokens = ""
+        if row.input_tokens is not None or row.output_tokens is not None:
+            tokens = f"{count(row.input_tokens)}/{count(row.output_tokens)}"
+        right = f"  {length:>10}  {tokens:>11}"
+        marks = [mark.text for mark in forest.marks_of(i)]
+        label = f"{row.kind:<9} {one_line(row.name)}"
+        if row.has_error:
+            label += f"  ! {one_line(row.error_type or row.status_message, 'error')}"
+        if marks:
+            label += f"  ({one_line(', '.join(marks))})"
+        room = width - len(right)
+        if room < _NAME_LEAST:
+            right, room = "", width
+        yield cut(fit(_branches(forest, i) + label, room) + right, width).rstrip()
+
+
+def _length(row: SpanRow) -> int | None:
+    if row.start_unix_nano is None or row.end_unix_nano is None:
+        return None
+    return row.end_unix_nano - row.start_unix_nano
+
+
+def _branches(forest: Forest, index: int) -> str:
+    """The lines that tie a span to its parent."""
+    depth = forest.depth[index]
+    if depth == 0:
+        return ""
+    if depth > _MOST_INDENT:
+        return f"{'  ' * _MOST_INDENT}[{depth}] "
+    parts = ["└ " if forest.last_child(index) else "├ "]
+    above = forest.parent[index]
+    while forest.depth[above] > 0:
+        parts.append("  " if forest.last_child(above) else "│ ")
+        above = forest.parent[above]
+    return "".join(reversed(parts))
