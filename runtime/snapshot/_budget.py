@@ -1,0 +1,106 @@
+"""What a frame spent: sums of tokens, money and calls, and the same per model or tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ..messages import Usage
+
+NANO_USD = "nano_usd"
+"""The unit of cost: billionths of a US dollar, whole numbers."""
+
+ItemKey: TypeAlias = tuple[str, str, str, str]
+
+
+@dataclass(slots=True)
+class UsageItem:
+    """What one model or one tool cost."""
+
+    type: Literal["model", "tool"]
+    name: str
+    provider: str | None = None
+    unit: str | None = None
+    """Of a tool's ``quantity``; None for models."""
+    costs: dict[str, int] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    quantity: int = 0
+
+    @property
+    def key(self) -> ItemKey:
+        """Items with the same key are one."""
+        return (self.type, self.provider or "", self.name, self.unit or "")
+
+    def merge(self, other: UsageItem) -> None:
+        """Add the other's sums."""
+        _add_costs(self.costs, other.costs)
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.total_tokens += other.total_tokens
+        self.quantity += other.quantity
+
+
+@dataclass(slots=True)
+class UsageStats:
+    """Sums over calls. A number that a call did not report adds nothing."""
+
+    costs: dict[str, int] = field(default_factory=dict)
+    """By unit; see ``NANO_USD``."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    call_count: int = 0
+    items: dict[ItemKey, UsageItem] = field(default_factory=dict)
+
+    def add_model_call(self, usage: Usage, model: str | None, provider: str | None) -> None:
+        """Count one model call that was really made. O(1)."""
+        prompt = usage.input_tokens or 0
+        completion = usage.output_tokens or 0
+        self.prompt_tokens += prompt
+        self.completion_tokens += completion
+        self.total_tokens += prompt + completion
+        self.call_count += 1
+        key = ("model", provider or "", model or "", "")
+        item = self.items.get(key)
+        if item is None:
+            item = self.items[key] = UsageItem("model", model or "", provider)
+        item.prompt_tokens += prompt
+        item.completion_tokens += completion
+        item.total_tokens += prompt + completion
+        if usage.cost_nano_usd is not None:
+            self.costs[NANO_USD] = self.costs.get(NANO_USD, 0) + usage.cost_nano_usd
+            item.costs[NANO_USD] = item.costs.get(NANO_USD, 0) + usage.cost_nano_usd
+
+    def merge(self, other: UsageStats) -> None:
+        """Add the other's sums; the other stays as it is. Cost: O(items of the other)."""
+        _add_costs(self.costs, other.costs)
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.total_tokens += other.total_tokens
+        self.call_count += other.call_count
+        for key, item in other.items.items():
+            mine = self.items.get(key)
+            if mine is None:
+                mine = self.items[key] = UsageItem(item.type, item.name, item.provider, item.unit)
+            mine.merge(item)
+
+    def copy(self) -> UsageStats:
+        """An independent copy."""
+        out = UsageStats()
+        out.merge(self)
+        return out
+
+
+@dataclass(slots=True)
+class Budget:
+    """The spend of a frame: its own, and with everything below it."""
+
+    own: UsageStats = field(default_factory=UsageStats)
+    aggregate: UsageStats = field(default_factory=UsageStats)
+
+
+def _add_costs(into: dict[str, int], costs: dict[str, int]) -> None:
+    for unit, amount in costs.items():
+        into[unit] = into.get(unit, 0) + amount

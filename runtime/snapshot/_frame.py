@@ -1,0 +1,133 @@
+"""A snapshot in memory: frames lie flat by call id; only the JSON form is nested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ..journal import Journal
+from ..messages import ErrorInfo, Json, JsonObject
+from ._budget import Budget
+from ._errors import Anchor
+
+VERSION = 1
+"""The version of the snapshot format that is written."""
+
+ROOT_ID = "root"
+"""The call id of the run frame."""
+
+MAX_DEPTH = 100
+"""Frames nested deeper are not written; the runtime itself stops at half of it."""
+
+Status: TypeAlias = Literal["running", "completed", "failed"]
+Level: TypeAlias = Literal["exact", "inferred", "missing"]
+"""How faithful a frame is: as recorded, concluded from what was recorded, or partly not recorded."""
+
+_WORSE: dict[Level, int] = {"exact": 0, "inferred": 1, "missing": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One reason why a frame may differ from what it was at run time."""
+
+    level: Level
+    what: str
+    span_id: str | None = None
+    """The first span that it is about."""
+    count: int = 1
+    """How many events it is about."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Frame:
+    """One execution of one agent, or the run itself (call id ``root``, agent id empty).
+
+    Payloads (values in memory, inputs, outputs) are never changed in place, so frames may share them with events.
+    """
+
+    call_id: str
+    agent_id: str
+    parent_id: str | None = None
+    """The call id of the frame above; None for the root."""
+    children: list[str] = field(default_factory=list)
+    """Call ids in the order in which the sub-agents started."""
+    memory: dict[str, Json] = field(default_factory=dict)
+    memory_start: JsonObject | None = None
+    """Memory when the agent started; None where not known."""
+    journal: Journal = field(default_factory=Journal)
+    status: Status = "running"
+    output: Json = None
+    error: ErrorInfo | None = None
+    budget: Budget = field(default_factory=Budget)
+    input: Json = None
+    generation: int = 0
+    fidelity: list[Note] = field(default_factory=list)
+
+    @property
+    def fidelity_level(self) -> Level:
+        """The worst level among the notes; ``exact`` where there is none."""
+        return worst(note.level for note in self.fidelity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a snapshot comes from."""
+
+    trace_id: str
+    span_id: str | None = None
+    anchor: Anchor | None = None
+    source: Literal["dump", "restore"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Snapshot:
+    """The tree of frames at a cut."""
+
+    process_id: str
+    timestamp: int
+    """When the snapshot was made, in Unix milliseconds."""
+    provenance: Provenance
+    root_id: str
+    frames: dict[str, Frame]
+    """By call id; a parent comes before its children."""
+    version: int = VERSION
+    metadata: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Frame:
+        """The run frame, or the only top-level agent."""
+        return self.frames[self.root_id]
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames there are."""
+        return len(self.frames)
+
+    @property
+    def fidelity_level(self) -> Level:
+        """The worst level of all frames."""
+        return worst(frame.fidelity_level for frame in self.frames.values())
+
+    def walk(self) -> Iterator[tuple[int, Frame]]:
+        """Every frame with its depth below the root, parents first, siblings in order."""
+        stack = [(0, self.root_id)]
+        while stack:
+            depth, call_id = stack.pop()
+            frame = self.frames[call_id]
+            yield depth, frame
+            stack.extend((depth + 1, child) for child in reversed(frame.children))
+
+    def entry_counts(self) -> dict[str, int]:
+        """How many journal entries there are of each kind, over all frames."""
+        counts = {"prompt": 0, "tool": 0, "value": 0}
+        for frame in self.frames.values():
+            counts["prompt"] += len(frame.journal.prompt)
+            counts["tool"] += len(frame.journal.tool)
+            counts["value"] += len(frame.journal.value)
+        return counts
+
+
+def worst(levels: Iterable[Level]) -> Level:
+    """The least faithful of the levels."""
+    return max(levels, key=_WORSE.__getitem__, default="exact")
