@@ -117,8 +117,8 @@ def _one_line(fault: Exception) -> str | None:
         return None
     from .analysis.text import visible
 
-    hint = f" ({fault.hint})" if fault.hint else ""
-    return f"retrospan: {visible(str(fault))}{visible(hint)}\n"
+    hint = f"; {fault.hint}" if fault.hint and isinstance(fault, RuntimeFault) else ""
+    return f"retrospan: {visible(str(fault) + hint)}\n"
 
 
 if __name__ == "__main__":

@@ -10,21 +10,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..errors import DebuggerError
+from ..errors import UnreadableInputError
 
 if TYPE_CHECKING:
     from ..store import IssueRow, LoadProgress, LoadSummary, Store
 
 _SHOWN_FILES: Final = 3
 _SHOWN_LINES: Final = 5
-
-
-class UnreadableInputError(DebuggerError):
-    """Nothing could be read from the input; the message says what is there instead."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        super().__init__(what)
 
 
 def add_input(parser: ArgumentParser, *, nargs: str = "+") -> None:

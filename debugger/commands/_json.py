@@ -1,6 +1,4 @@
-"""The JSON of ``list`` and ``show``: a contract, see design notes on the command line. ASCII only, so that nothing in a
-trace can act on a terminal.
-"""
+"""The JSON of ``list`` and ``show``, a contract. ASCII only, so that nothing in a trace can act on a terminal."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
     for i, row in enumerate(traces):
         facts = [clock(row.start_unix_nano), duration(row.duration_ns), plural(row.spans, "span")]
         facts += [plural(row.errors, "error")] if row.errors else []
-        head = f"{one_line(row.name)}  {row.service and one_line(row.service) or ''}".rstrip()
+        head = f"{one_line(row.name)}  {(row.service and one_line(row.service)) or ''}".rstrip()
         yield ("\n" if i else "") + cut(head, width) + "\n"
         yield cut(f"trace {one_line(row.trace_id)}  {', '.join(facts)}", width) + "\n"
         for line in tree_lines(build_forest(store.spans(row.trace_id)), width):
