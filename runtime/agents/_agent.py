@@ -1,0 +1,161 @@
+"""Agents: async functions that run as frames."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from ..errors import RebornLimitError
+from ..messages import Json, Outcome, OutcomeStatus, json_safe
+from ..models import Model
+from ..tools import Tool
+from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
+from ._context import Context, current, current_context, current_span
+from ._revive import type_name_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FORBIDDEN = "/:"
+"""Characters that call ids are built with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reborn:
+    """What a handler returns to run again in the same frame: memory and spend stay, a new generation begins."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def reborn(*args: Any, **kwargs: Any) -> Any:
+    """Return this from a handler to start its next generation; without arguments the input stays the same."""
+    return Reborn(args, kwargs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent(Generic[P, R]):
+    """An async function that runs as a frame: with a call id, memory, a journal and a place in the trace."""
+
+    fn: Callable[P, Awaitable[R]]
+    id: str
+    model: Model | str | None = None
+    """The default model of its prompts, or its key in the run's ``models``."""
+    tools: Sequence[Tool | Agent[..., Any]] = ()
+    """The default tools of its prompts."""
+    max_generations: int = 100
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Call the agent from within a run.
+
+        The call id is taken here, before any await: calls made in a stable order get stable ids, also when they then
+        run in
+        parallel.
+
+        Raises:
+            ContextNotFoundError: outside a run.
+            DepthExceededError: agents are nested too deep.
+        """
+        parent = current_context(f"agent {self.id!r}")
+        return self._run(parent, parent.open_child(self.id, self), args, kwargs)
+
+    async def _run(self, parent: Context, frame: Context, args: Any, kwargs: Any) -> R:
+        run = frame.run
+        frame.input = _input_json(self.fn, args, kwargs)
+        frame.span_id = run.start(
+            AgentStart,
+            current_span.get(),
+            agent_id=self.id,
+            call_id=frame.call_id,
+            input=frame.input,
+            memory=dict(frame.memory_start),
+        )
+        parent.children[frame.call_id] = frame
+        token, span_token = current.set(frame), current_span.set(frame.span_id)
+        outcome = Outcome(status="aborted")
+        try:
+            result = await self._generations(frame, args, kwargs)
+            output, lost = json_safe(result)
+            frame.status, frame.output = "completed", output
+            outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
+            return result
+        except BaseException as error:
+            status: OutcomeStatus = "error" if isinstance(error, Exception) else "aborted"
+            frame.status, frame.error = "failed", type_name_of(error)
+            outcome = Outcome(status=status, error=frame.error)
+            raise
+        finally:
+            current.reset(token)
+            current_span.reset(span_token)
+            run.end(AgentEnd, frame.span_id, outcome=outcome)
+
+    async def _generations(self, frame: Context, args: Any, kwargs: Any) -> R:
+        while True:
+            given = _input_json(self.fn, args, kwargs)
+            frame.run.point(frame.span_id, GenerationStart, generation=frame.generation, input=given)
+            reason = "error"
+            try:
+                result = await self.fn(*args, **kwargs)
+                reason = "reborn" if isinstance(result, Reborn) else "return"
+            finally:
+                frame.run.point(
+                    frame.span_id,
+                    GenerationEnd,
+                    generation=frame.generation,
+                    memory=json_safe(frame.memory)[0],
+                    reason=reason,
+                )
+            if not isinstance(result, Reborn):
+                return result
+            if result.args or result.kwargs:
+                args, kwargs = result.args, result.kwargs
+            frame.generation += 1
+            if frame.generation >= self.max_generations:
+                raise RebornLimitError(self.id, self.max_generations)
+            # A handler that never awaits anything must still let others run and be cancelled between generations.
+            await asyncio.sleep(0)
+
+
+def agent(
+    *,
+    model: Model | str | None = None,
+    tools: Sequence[Tool | Agent[..., Any]] = (),
+    name: str | None = None,
+    max_generations: int = 100,
+) -> Callable[[Callable[P, Awaitable[R]]], Agent[P, R]]:
+    """Make an agent of an async function.
+
+    Args:
+        model: the default model of its prompts, or its key in the run's ``models``.
+        tools: the default tools of its prompts; an agent among them is offered as a tool.
+        name: the agent's id, by default the function's name; must hold no ``/`` and no ``:``.
+        max_generations: passes of the handler before ``RebornLimitError``.
+
+    Raises:
+        ValueError: the id is empty or holds a forbidden character.
+        TypeError: the function is not async.
+    """
+
+    def decorate(fn: Callable[P, Awaitable[R]]) -> Agent[P, R]:
+        called = name or getattr(fn, "__name__", "")
+        if not called or any(c in called for c in FORBIDDEN):
+            raise ValueError(f"agent id {called!r} must be some text without '/' and ':'")
+        if not inspect.iscoroutinefunction(fn):
+            raise TypeError(f"agent {called!r} must be an async function")
+        return Agent(fn=fn, id=called, model=model, tools=tuple(tools), max_generations=max_generations)
+
+    return decorate
+
+
+def _input_json(fn: Callable[..., Any], args: Any, kwargs: Any) -> Json:
+    """The arguments by parameter name. What does not bind is left for the call itself to complain about."""
+    try:
+        bound = inspect.signature(fn).bind(*args, **kwargs)
+        bound.apply_defaults()
+        named: dict[str, Any] = dict(bound.arguments)
+    except TypeError:
+        named = {"args": list(args), "kwargs": kwargs}
+    return json_safe(named)[0]

@@ -1,0 +1,90 @@
+"""Contexts: one per frame of a run, found through context variables; and the call ids made from them."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import ContextNotFoundError, DepthExceededError
+from ..journal import Journal
+from ..messages import ErrorInfo, Json
+from ..snapshot import UsageStats
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+MAX_DEPTH = 50
+"""Nested agents; more is nearly always an agent that calls itself without end."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """The live state of one frame. Owned by the task that runs the agent."""
+
+    run: Run
+    call_id: str
+    agent_id: str
+    parent: Context | None = None
+    depth: int = 0
+    span_id: str = ""
+    memory: dict[str, Json] = field(default_factory=dict)
+    memory_start: dict[str, Json] = field(default_factory=dict)
+    journal: Journal = field(default_factory=Journal)
+    """What this run has recorded so far in this frame; empty with snapshots off."""
+    counters: dict[str, int] = field(default_factory=dict)
+    """Next sequence number per ``type:config id``; goes on over generations."""
+    children: dict[str, Context] = field(default_factory=dict)
+    status: Literal["running", "completed", "failed"] = "running"
+    output: Json = None
+    error: ErrorInfo | None = None
+    input: Json = None
+    generation: int = 0
+    spent: UsageStats = field(default_factory=UsageStats)
+    """Of this frame alone, and only what was done for real: replayed answers cost nothing."""
+    settings: Any = None
+    """The agent of this frame, for its default model and tools; None for the run's own frame."""
+
+    def next_call_id(self, kind: Literal["agent", "prompt", "tool"], config_id: str) -> str:
+        """``<this call id>/<kind>:<config id>:<seq>``; seq counts up from 0 per kind and config id.
+
+        Taken when the function is called, before any await, so that parallel calls in a stable order get stable ids.
+        """
+        key = f"{kind}:{config_id}"
+        seq = self.counters.get(key, 0)
+        self.counters[key] = seq + 1
+        return f"{self.call_id}/{key}:{seq}"
+
+    def open_child(self, agent_id: str, settings: Any) -> Context:
+        """The context of a sub-agent that is being called.
+
+        Raises:
+            DepthExceededError: more than ``MAX_DEPTH`` agents are nested.
+        """
+        call_id = self.next_call_id("agent", agent_id)
+        depth = self.depth + 1
+        if depth > MAX_DEPTH:
+            raise DepthExceededError(depth, MAX_DEPTH, call_id)
+        child = Context(run=self.run, call_id=call_id, agent_id=agent_id, parent=self, depth=depth, settings=settings)
+        child.memory = self.run.memory_for(call_id)
+        child.memory_start = dict(child.memory)
+        return child
+
+
+current: ContextVar[Context | None] = ContextVar("retrospan_context", default=None)
+"""The frame that this code runs in; None outside a run."""
+
+current_span: ContextVar[str] = ContextVar("retrospan_span", default="")
+"""The innermost open span, the parent of the next one."""
+
+
+def current_context(what: str = "this") -> Context:
+    """The frame that this code runs in.
+
+    Raises:
+        ContextNotFoundError: outside a run.
+    """
+    context = current.get()
+    if context is None:
+        raise ContextNotFoundError(what)
+    return context

@@ -1,0 +1,76 @@
+"""Dump: the live contexts of a run as a snapshot."""
+
+from __future__ import annotations
+
+import time
+
+from ..errors import SnapshotDisabledError
+from ..journal import Journal, JournalEntry
+from ..messages import JsonObject, json_safe
+from ..snapshot import Budget, Frame, Provenance, Snapshot, UsageStats
+from ._context import Context, current_context, current_span
+
+
+def dump_snapshot(*, metadata: JsonObject | None = None) -> Snapshot:
+    """The state of the whole run at this moment, running parallel siblings included.
+
+    The snapshot shares nothing with the run that can change. Values that are not JSON are replaced by a text instead of
+    making the dump fail.
+
+    Args:
+        metadata: labels of the user's own.
+
+    Raises:
+        ContextNotFoundError: outside a run.
+        SnapshotDisabledError: snapshots are off in this run.
+    Source: the seed document on snapshots, ``dumpSnapshot``.
+    """
+    context = current_context("dump_snapshot()")
+    run = context.run
+    if not run.enable_snapshot:
+        raise SnapshotDisabledError
+    frames: dict[str, Frame] = {}
+    order: list[Context] = [run.root]
+    for each in order:
+        frames[each.call_id] = _frame(each)
+        order.extend(each.children.values())
+    for each in reversed(order):
+        budget = frames[each.call_id].budget
+        budget.aggregate.merge(budget.own)
+        if each.parent is not None:
+            frames[each.parent.call_id].budget.aggregate.merge(budget.aggregate)
+    return Snapshot(
+        process_id=run.trace_id,
+        timestamp=time.time_ns() // 1_000_000,
+        provenance=Provenance(trace_id=run.trace_id, span_id=current_span.get() or None, source="dump"),
+        root_id=run.root.call_id,
+        frames=frames,
+        metadata=json_safe(dict(metadata or {}))[0],
+    )
+
+
+def _frame(context: Context) -> Frame:
+    return Frame(
+        call_id=context.call_id,
+        agent_id=context.agent_id,
+        parent_id=context.parent.call_id if context.parent else None,
+        children=list(context.children),
+        memory=json_safe(context.memory)[0],
+        memory_start=json_safe(context.memory_start)[0],
+        journal=_copy(context.journal),
+        status=context.status,
+        output=json_safe(context.output)[0],
+        error=context.error,
+        budget=Budget(own=context.spent.copy(), aggregate=UsageStats()),
+        input=json_safe(context.input)[0],
+        generation=context.generation,
+    )
+
+
+def _copy(journal: Journal) -> Journal:
+    """Entries are lists that grow; outcomes and requests are frozen and shared."""
+    out = Journal()
+    for kind, entry in journal:
+        copied = JournalEntry(entry.content_hash, list(entry.outcomes), entry.request)
+        out.map(kind)[entry.content_hash] = copied
+    return out

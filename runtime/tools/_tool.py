@@ -1,0 +1,136 @@
+"""A tool: a Python function with a JSON schema made from its signature."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticSchemaGenerationError
+
+from ..errors import ContextNotFoundError, ToolArgumentsError
+from ..messages import Json, ToolDefinition
+from ._host import current_host
+
+Effect: TypeAlias = Literal["pure", "idempotent", "reversible", "committed"]
+"""What a call does to the world. A replay never repeats a ``committed`` one on its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that a model may call. Called by hand inside a run, it is recorded and replayed in the same way."""
+
+    fn: Callable[..., Any]
+    definition: ToolDefinition
+    arguments_model: type[BaseModel]
+    effect: Effect = "committed"
+    returns: Any = Any
+    """The return annotation."""
+
+    @property
+    def name(self) -> str:
+        """The name that the model sees."""
+        return self.definition.name
+
+    def validate(self, arguments: Json) -> dict[str, Any]:
+        """The arguments as Python values, defaults filled in.
+
+        Raises:
+            ToolArgumentsError: they do not fit the signature.
+        """
+        try:
+            parsed = self.arguments_model.model_validate(arguments)
+        except ValidationError as fault:
+            reasons = (f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in fault.errors())
+            raise ToolArgumentsError(self.name, "; ".join(reasons)) from fault
+        return {name: getattr(parsed, name) for name in self.arguments_model.model_fields}
+
+    def to_json(self, validated: Mapping[str, Any]) -> dict[str, Json]:
+        """Validated arguments as JSON: what the content hash is made of."""
+        return self.arguments_model.model_construct(**validated).model_dump(mode="json")
+
+    def revive(self, recorded: Json) -> Any:
+        """A recorded result as the type that the function says it returns, so that a replay hands out the same kind.
+
+        Where the annotation is missing or does not fit, the JSON value itself.
+        """
+        if self.returns is Any:
+            return recorded
+        try:
+            return TypeAdapter(self.returns).validate_python(recorded)
+        except (ValidationError, PydanticSchemaGenerationError):
+            return recorded
+
+    async def invoke(self, validated: Mapping[str, Any]) -> Any:
+        """Run the function itself; a blocking one runs in a thread, so that parallel calls stay parallel."""
+        if inspect.iscoroutinefunction(self.fn):
+            return await self.fn(**validated)
+        result = await asyncio.to_thread(self.fn, **validated)
+        return await result if inspect.isawaitable(result) else result
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """Call the tool by hand, as a step of the agent around it.
+
+        Raises:
+            ContextNotFoundError: outside a run; ``tool.fn(...)`` is the bare function.
+            ToolArgumentsError: the arguments do not fit.
+        """
+        host = current_host.get()
+        if host is None:
+            raise ContextNotFoundError(f"calling tool {self.name!r}")
+        bound = inspect.signature(self.fn).bind_partial(*args, **kwargs)
+        return host.call_tool(self, bound.arguments)
+
+
+@overload
+def tool(fn: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, effect: Effect = "committed"
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "committed",
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function, blocking or async. Its docstring is the description, its annotations are the schema.
+
+    Raises:
+        TypeError: a parameter is positional-only or variadic, which JSON arguments cannot express.
+    """
+    if fn is None:
+        return lambda function: tool_of(function, name=name, description=description, effect=effect)
+    return tool_of(fn, name=name, description=description, effect=effect)
+
+
+def tool_of(
+    fn: Callable[..., Any], *, name: str | None = None, description: str | None = None, effect: Effect = "committed"
+) -> Tool:
+    """As the decorator ``tool``, as a plain function."""
+    called = name or fn.__name__
+    hints = get_type_hints(fn, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(fn).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"tool {called!r}: parameter {parameter.name!r} cannot be given by name")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    model = create_model(
+        f"{called}_arguments", __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
+    )
+    schema = model.model_json_schema()
+    schema.pop("title", None)
+    text = description if description is not None else inspect.getdoc(fn)
+    return Tool(
+        fn=fn,
+        definition=ToolDefinition(called, text, schema),
+        arguments_model=model,
+        effect=effect,
+        returns=hints.get("return", Any),
+    )
