@@ -1,60 +1,64 @@
 """Every error of the debugger, as one tree.
 
 DebuggerError
-├── UnknownTraceError      no trace has this id
-├── UnknownSpanError       the trace has no span with this id
-├── AmbiguousIdError       the beginning of an id fits several
-├── QueryCancelledError    a query was interrupted
-└── ReplayError            a replay that cannot be started
-    └── EntryPointError    the function to run is not known, not found or not trusted
+├── UnreadableInputError  nothing could be read from an input
+├── StoreError
+│   ├── UnknownTraceError     no trace has this id
+│   ├── UnknownSpanError      the trace has no span with this id
+│   ├── AmbiguousIdError      the beginning of an id fits several
+│   └── QueryCancelledError   a query was interrupted
+└── ReplayError           a replay that cannot be started
+    └── EntryPointError   the function to run is not known, not found or not trusted
 """
 
 from __future__ import annotations
 
 
 class DebuggerError(Exception):
-    """Root of all errors of the debugger."""
+    """Root of all errors of the debugger: one clear sentence, and what to do."""
 
-    hint: str = ""
-    """What to do about it, where something general can be said."""
-
-
-def _listed(ids: tuple[str, ...], most: int = 5) -> str:
-    shown = ", ".join(ids[:most])
-    return shown + (f" and {len(ids) - most} more" if len(ids) > most else "")
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
 
 
-class UnknownTraceError(DebuggerError):
+class UnreadableInputError(DebuggerError):
+    """Nothing could be read from the input; the message says what is there instead."""
+
+
+class StoreError(DebuggerError):
+    """A question that the store cannot answer."""
+
+
+class UnknownTraceError(StoreError):
     """No trace has this id."""
 
     def __init__(self, trace_id: str, known: tuple[str, ...]) -> None:
         self.trace_id = trace_id
         self.known = known
-        self.hint = f"traces here: {_listed(known)}" if known else "there is no trace here"
-        super().__init__(f"no trace {trace_id!r}")
+        super().__init__(f"no trace {trace_id!r}", hint=f"traces here: {_listed(known)}" if known else "")
 
 
-class UnknownSpanError(DebuggerError):
+class UnknownSpanError(StoreError):
     """The trace has no span with this id."""
 
     def __init__(self, trace_id: str, span_id: str) -> None:
         self.trace_id = trace_id
         self.span_id = span_id
-        self.hint = "`retrospan show` lists the spans"
         super().__init__(f"no span {span_id!r} in trace {trace_id}")
 
 
-class AmbiguousIdError(DebuggerError):
+class AmbiguousIdError(StoreError):
     """The beginning of an id fits several."""
 
     def __init__(self, text: str, matches: tuple[str, ...]) -> None:
         self.text = text
         self.matches = matches
-        self.hint = f"it fits {_listed(matches)}"
-        super().__init__(f"{text!r} is not the beginning of one id only")
+        super().__init__(f"{text!r} is not the beginning of one id only", hint=f"it fits {_listed(matches)}")
 
 
-class QueryCancelledError(DebuggerError):
+class QueryCancelledError(StoreError):
     """A query was interrupted before it was done."""
 
     def __init__(self, query: str) -> None:
@@ -62,13 +66,13 @@ class QueryCancelledError(DebuggerError):
         super().__init__(f"query {query!r} was cancelled")
 
 
+def _listed(ids: tuple[str, ...], most: int = 5) -> str:
+    shown = ", ".join(ids[:most])
+    return shown + (f" and {len(ids) - most} more" if len(ids) > most else "")
+
+
 class ReplayError(DebuggerError):
     """A replay that cannot be started."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = message
-        self.hint = hint
-        super().__init__(message)
 
 
 class EntryPointError(ReplayError):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from runtime import Request, ScriptedModel, agent, call, prompt, run_sync, say, tool
+from runtime import Request, ScriptedModel, agent, call, prompt, say, tool
 from runtime.messages import ToolCallResponsePart
-
-HERE = Path(__file__).parent
 
 
 class BookingError(Exception):
@@ -82,9 +79,7 @@ class Walk(BaseModel):
     minutes: int
 
 
-desk_model = ScriptedModel(
-    id="desk-large", script=desk_script, latency_s=0.12, input_nano_usd=150, output_nano_usd=600
-)
+desk_model = ScriptedModel(id="desk-large", script=desk_script, latency_s=0.12, input_nano_usd=150, output_nano_usd=600)
 guide_model = ScriptedModel(
     id="guide-small", script=guide_script, latency_s=0.08, input_nano_usd=100, output_nano_usd=400
 )
@@ -113,6 +108,6 @@ async def travel_desk(request: str) -> str:
 REQUEST = "Plan a day in Lyon: check the weather, convert 120 EUR to CHF, book the Musée des Confluences, write a walk."
 
 if __name__ == "__main__":
-    trace = HERE / "travel_desk.otlp.jsonl"
-    trace.unlink(missing_ok=True)
-    print(run_sync(travel_desk, input={"request": REQUEST}, trace_file=trace, service="travel-desk"))
+    from _record import record
+
+    record(travel_desk, "travel_desk", request=REQUEST)

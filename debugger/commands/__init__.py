@@ -21,6 +21,8 @@ class Command(NamedTuple):
 COMMANDS: Final[tuple[Command, ...]] = (
     Command("list", "list_traces", "list the traces in files or folders"),
     Command("show", "show", "show the calls of the traces as a tree"),
+    Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
+    Command("replay", "replay", "run the agent of a trace again, answered from the recording"),
 )
 """In the order of ``--help``."""
 

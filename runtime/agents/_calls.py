@@ -142,8 +142,10 @@ async def _execute_tool(
         output, lost = json_safe(result)
         return result, output, Usage(), lost
 
+    asked = run.session is not None and not (tool and tool.runs_agent)
+
     def ask() -> Hit | None:
-        if run.session is None:
+        if run.session is None or not asked:
             return None
         return run.session.answer(context.call_id, "tool", name, call_id, request)
 
@@ -156,7 +158,7 @@ async def _execute_tool(
         content_hash=content_hash,
         request=request,
         outcome=served.outcome,
-        served_by=served.by if run.session else None,
+        served_by=served.by if asked else None,
         origin_span_id=served.origin_span_id,
     )
     if served.error is not None and not isinstance(served.error, Exception):

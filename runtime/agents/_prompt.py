@@ -188,6 +188,7 @@ def as_tool(offered: Tool | Agent[..., Any]) -> Tool:
         arguments_model=made.arguments_model,
         effect="pure",
         returns=made.returns,
+        runs_agent=True,
     )
 
 

@@ -34,10 +34,14 @@ def type_name_of(error: BaseException) -> ErrorInfo:
 
 
 def _find_class(name: str) -> type[Exception] | None:
-    module_name, _, qualname = name.rpartition(".")
-    module = sys.modules.get(module_name) if module_name else builtins
-    found = getattr(module, qualname, None)
-    return found if isinstance(found, type) and issubclass(found, Exception) else None
+    parts = name.split(".")
+    for split in range(len(parts) - 1, -1, -1):
+        found: object = sys.modules.get(".".join(parts[:split])) if split else builtins
+        for part in parts[split:]:
+            found = getattr(found, part, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            return found
+    return None
 
 
 def _prints_as(error: Exception, message: str) -> bool:

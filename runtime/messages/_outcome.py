@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ._json import Json
@@ -22,7 +24,11 @@ class ErrorInfo:
     def of(cls, error: BaseException) -> ErrorInfo:
         """The error as data; an error that cannot even print itself is named by its class."""
         kind = type(error)
-        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        module = kind.__module__
+        if module == "__main__":
+            # The program's own name, under which a replay loads it; "__main__" would then be something else.
+            module = Path(getattr(sys.modules["__main__"], "__file__", None) or "__main__").stem
+        name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
         try:
             message = str(error)
         except Exception as fault:  # noqa: BLE001 - a broken __str__ must not hide the error itself

@@ -29,6 +29,8 @@ class Tool:
     effect: Effect = "committed"
     returns: Any = Any
     """The return annotation."""
+    runs_agent: bool = False
+    """True for an agent offered as a tool: it is never answered as a whole, since its frame replays from within."""
 
     @property
     def name(self) -> str:

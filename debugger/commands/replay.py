@@ -1,0 +1,117 @@
+"""``retrospan replay``: run a trace's agent again, with its model and tools answered from the recording."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._input import add_input, exit_code, load_input
+from .snapshot import SeveralTracesError, add_cut
+
+if TYPE_CHECKING:
+    from ..replay.model import ReplayReport
+    from ..replay.recording import Recording
+    from ..store import Store
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of the command."""
+    add_input(parser)
+    add_cut(parser)
+    parser.add_argument(
+        "--agent", metavar="FILE.py:NAME", help="the agent to run, or MODULE:NAME; default: the one the trace names"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("strict", "live"),
+        default="strict",
+        help="model requests that the recording cannot answer: stop, or ask the real model (default: strict)",
+    )
+    parser.add_argument(
+        "--tools",
+        choices=("strict", "live"),
+        default="strict",
+        help="tool calls that the recording cannot answer: stop, or run the tool (default: strict)",
+    )
+    parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Replay the chosen trace, or each trace of the input; exit 1 when one of them did not come out the same."""
+    from ..replay.report import is_yes, report_to_json
+
+    store, summary = load_input(args)
+    with store:
+        chosen = _traces(store, args)
+        reports = [_replay(store, args, trace_id) for trace_id in chosen]
+    if args.json:
+        found = [report_to_json(report) for report in reports]
+        sys.stdout.write(json.dumps(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+    else:
+        sys.stdout.write("\n".join(_text(report) for report in reports))
+    return exit_code(args, summary) or int(not all(map(is_yes, reports)))
+
+
+def _traces(store: Store, args: Namespace) -> list[str]:
+    """The traces to replay. A cut or an output file is of one trace, so they need a choice where there are several."""
+    if args.trace is not None:
+        return [store.resolve_trace(args.trace)]
+    found = [row.trace_id for row in reversed(store.traces())]
+    if len(found) > 1 and (args.span or args.output):
+        raise SeveralTracesError(found)
+    return found
+
+
+def recording_of(store: Store, trace_id: str) -> Recording:
+    """The trace as a cassette."""
+    from ..replay.recording import Recording
+
+    sources = [Path(row.source) for row in store.traces() if row.trace_id == trace_id and row.source != "-"]
+    return Recording(trace_id, store.calls(trace_id), sources)
+
+
+def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+    from ..replay.model import ReplayJob
+    from ..replay.plan import find_entry_point
+    from ..replay.run import run_replay
+
+    recording = recording_of(store, trace_id)
+    job = ReplayJob(
+        trace_id=trace_id,
+        span_id=store.resolve_span(trace_id, args.span) if args.span else None,
+        anchor=args.anchor,
+        agent=args.agent,
+        mode=args.mode,
+        tools=args.tools,
+        rest_recorded=args.rest == "recorded",
+        output=args.output,
+    )
+    entry = find_entry_point(recording, job)
+    say(f"replaying trace {trace_id[:12]} with {entry.shown}" + (f" from {entry.file.parent}" if entry.file else ""))
+    if recording.run and not args.agent and recording.run.entry_digest not in (None, entry.digest()):
+        say(f"{entry.shown.partition(':')[0]} has changed since the recording")
+    report = run_replay(recording, job)
+    for line in report.printed:
+        say(f"the agent printed: {line}")
+    return report
+
+
+def say(text: str) -> None:
+    """One line for the user, beside the data."""
+    from ..analysis.text import visible
+
+    sys.stderr.write(f"retrospan: {visible(text)}\n")
+
+
+def _text(report: ReplayReport) -> str:
+    from dataclasses import replace
+
+    from ..analysis.replay_view import result_document
+
+    # What the agent printed has been said on standard error.
+    return result_document(replace(report, printed=())).text + "\n"
