@@ -19,6 +19,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
+    Command("demo", "demo", "open the bundled sample traces"),
     Command("list", "list_traces", "list the traces in files or folders"),
     Command("show", "show", "show the calls of the traces as a tree"),
     Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
@@ -26,5 +27,5 @@ COMMANDS: Final[tuple[Command, ...]] = (
 )
 """In the order of ``--help``."""
 
-DEFAULT: Command | None = None
+DEFAULT: Command | None = Command("", "screen", "open files or folders on the screen")
 """What runs when the first word is no command: it gets all the words."""

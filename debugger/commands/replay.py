@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ._input import add_input, exit_code, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
+    from runtime.journal import ReplayRow
+
     from ..replay.model import ReplayReport
     from ..replay.recording import Recording
     from ..store import Store
@@ -95,10 +99,26 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     say(f"replaying trace {trace_id[:12]} with {entry.shown}" + (f" from {entry.file.parent}" if entry.file else ""))
     if recording.run and not args.agent and recording.run.entry_digest not in (None, entry.digest()):
         say(f"{entry.shown.partition(':')[0]} has changed since the recording")
-    report = run_replay(recording, job)
+    with TemporaryDirectory(prefix="retrospan-") as folder:
+        report = run_replay(recording, job, job.output or Path(folder) / "replay.otlp.jsonl", on_call=progress())
     for line in report.printed:
         say(f"the agent printed: {line}")
     return report
+
+
+def progress() -> Callable[[ReplayRow], None]:
+    """A line on the terminal that counts the calls of the replay; nothing where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        return lambda row: None
+    settled = 0
+
+    def count(row: ReplayRow) -> None:
+        nonlocal settled
+        settled += row.status != "running"
+        sys.stderr.write(f"\r\x1b[Kreplaying: {settled} calls\r")
+        sys.stderr.flush()
+
+    return count
 
 
 def say(text: str) -> None:

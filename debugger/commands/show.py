@@ -88,7 +88,7 @@ def tree_lines(forest: Forest, width: int) -> Iterator[str]:
         room = width - len(right)
         if room < _NAME_LEAST:
             right, room = "", width
-        yield cut(fit(_branches(forest, i) + label, room) + right, width).rstrip()
+        yield cut(fit(branches(forest, i) + label, room) + right, width).rstrip()
 
 
 def _length(row: SpanRow) -> int | None:
@@ -97,7 +97,7 @@ def _length(row: SpanRow) -> int | None:
     return row.end_unix_nano - row.start_unix_nano
 
 
-def _branches(forest: Forest, index: int) -> str:
+def branches(forest: Forest, index: int) -> str:
     """The lines that tie a span to its parent."""
     depth = forest.depth[index]
     if depth == 0:

@@ -13,7 +13,7 @@ from runtime.trace import Span
 
 from . import genai, retrospan
 from ._base import Convention
-from ._view import Promoted, RawView, SpanView, View
+from ._view import Promoted, ScalarReader, ScalarView, View
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (retrospan, genai)
 """In the order in which they are asked: our own spans also carry GenAI attributes, so they come first."""
@@ -26,7 +26,10 @@ VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for conventi
 
 
 def _convention_of(view: View) -> Convention | None:
-    return next((convention for convention in CONVENTIONS if convention.recognises(view)), None)
+    for convention in CONVENTIONS:  # a plain loop: this runs once per span of a load
+        if convention.recognises(view):
+            return convention
+    return None
 
 
 def promote(view: View) -> Promoted:
@@ -37,7 +40,7 @@ def promote(view: View) -> Promoted:
 
 def call_of(span: Span) -> Call:
     """The call that a span is; kind ``other`` and no convention where none recognises it."""
-    convention = _convention_of(SpanView(span))
+    convention = _convention_of(ScalarView.of(span))
     if convention is not None:
         return convention.call(span)
     return Call(
@@ -69,8 +72,8 @@ __all__ = [
     "VERSION",
     "Convention",
     "Promoted",
-    "RawView",
-    "SpanView",
+    "ScalarReader",
+    "ScalarView",
     "View",
     "call_of",
     "promote",

@@ -1,13 +1,13 @@
 """What a convention may ask of a span while it is loaded: single attributes, decoded one by one.
 
 Loading must not decode the messages of every span. So the same questions are answered either from the raw text of the
-few attributes that conventions ask for (``RawView``) or from a whole span (``SpanView``), and both give the same kind.
+few attributes that conventions ask for (through ``ScalarReader``) or from a whole span, and both give the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,7 +15,9 @@ from msgspec import Raw, Struct
 from runtime.messages import CallKind
 from runtime.trace import Span
 
-from ..importers import integer
+from ..importers import any_value, integer
+
+Scalar: TypeAlias = str | bool | int | float | None
 
 
 class View(Protocol):
@@ -61,67 +63,70 @@ class _Scalar(Struct, gc=False):
     boolValue: bool | None = None
 
 
-_scalar = msgspec.json.Decoder(_Scalar).decode
+_decode_scalar = msgspec.json.Decoder(_Scalar).decode
+_MEMO_BYTES: Final = 80
+_MEMO_ENTRIES: Final = 20_000
 
 
-class RawView:
-    """Answers from raw attribute values; each is decoded when asked for."""
+class ScalarReader:
+    """Raw attribute values -> scalars, remembering the short ones: models, operations and counts repeat endlessly."""
 
-    __slots__ = ("_raw", "scope_name", "status_code")
+    def __init__(self) -> None:
+        self._memo: dict[bytes, Scalar] = {}
 
-    def __init__(self, raw: Mapping[str, Raw], scope_name: str, status_code: int) -> None:
-        self._raw = raw
+    def read(self, raw: Raw) -> Scalar:
+        """The value where it is text, a number or a truth value; None for everything else."""
+        data = bytes(raw)
+        if len(data) > _MEMO_BYTES:
+            return _scalar(data)
+        try:
+            return self._memo[data]
+        except KeyError:
+            if len(self._memo) >= _MEMO_ENTRIES:
+                self._memo.clear()
+            value = self._memo[data] = _scalar(data)
+            return value
+
+
+def _scalar(data: bytes) -> Scalar:
+    try:
+        value = _decode_scalar(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if value.stringValue is not None:
+        return value.stringValue
+    if value.intValue is not None:
+        return integer(value.intValue)
+    return value.boolValue if value.doubleValue is None else any_value({"doubleValue": value.doubleValue})
+
+
+class ScalarView:
+    """The view over attributes that are at hand as scalars (or as anything: what is no scalar answers None)."""
+
+    __slots__ = ("_values", "scope_name", "status_code")
+
+    def __init__(self, values: Mapping[str, Any], scope_name: str, status_code: int) -> None:
+        self._values = values
         self.scope_name = scope_name
         self.status_code = status_code
 
-    def has(self, key: str) -> bool:
-        """Whether the attribute is there."""
-        return key in self._raw
-
-    def _scalar(self, key: str) -> _Scalar | None:
-        raw = self._raw.get(key)
-        if raw is None:
-            return None
-        try:
-            return _scalar(raw)
-        except (msgspec.DecodeError, RecursionError):
-            return None
-
-    def text(self, key: str) -> str | None:
-        """The attribute where it is text."""
-        value = self._scalar(key)
-        return value.stringValue if value is not None else None
-
-    def integer(self, key: str) -> int | None:
-        """The attribute where it is a whole number."""
-        value = self._scalar(key)
-        if value is None:
-            return None
-        if value.intValue is not None:
-            return integer(value.intValue)
-        return integer(value.doubleValue) if isinstance(value.doubleValue, float) else None
-
-
-class SpanView:
-    """Answers from the decoded attributes of a whole span."""
-
-    __slots__ = ("_attributes", "scope_name", "status_code")
-
-    def __init__(self, span: Span) -> None:
-        self._attributes: Mapping[str, Any] = span.attributes
-        self.scope_name = span.scope_name
-        self.status_code = span.status_code
+    @classmethod
+    def of(cls, span: Span) -> ScalarView:
+        """The view of a whole span."""
+        return cls(span.attributes, span.scope_name, span.status_code)
 
     def has(self, key: str) -> bool:
         """Whether the attribute is there."""
-        return key in self._attributes
+        return key in self._values
 
     def text(self, key: str) -> str | None:
         """The attribute where it is text."""
-        value = self._attributes.get(key)
-        return value if isinstance(value, str) else None
+        value = self._values.get(key)
+        return value if type(value) is str else None
 
     def integer(self, key: str) -> int | None:
-        """The attribute where it is a whole number."""
-        value = self._attributes.get(key)
-        return integer(value) if isinstance(value, int | float) else None
+        """The attribute where it is a whole number (also written as a double)."""
+        value = self._values.get(key)
+        if value is None or type(value) is str:
+            return None
+        return integer(value)

@@ -55,25 +55,31 @@ def recognises(view: View) -> bool:
 
 
 def _first_text(view: View, names: tuple[str, ...]) -> str | None:
-    return next((value for key in names if (value := view.text(key)) is not None), None)
+    for key in names:
+        if (value := view.text(key)) is not None:
+            return value
+    return None
 
 
 def _first_integer(view: View, names: tuple[str, ...]) -> int | None:
-    return next((value for key in names if (value := view.integer(key)) is not None), None)
+    for key in names:
+        if (value := view.integer(key)) is not None:
+            return value
+    return None
 
 
 def promote(view: View) -> Promoted:
     """The narrow facts, by the same rules as ``call``."""
     return Promoted(
-        kind=_KINDS.get(view.text(_OPERATION) or "", "other"),
-        convention=name,
-        error_type=view.text("error.type"),
-        agent_name=view.text("gen_ai.agent.name"),
-        provider=_first_text(view, _PROVIDER),
-        model=_first_text(view, _MODEL),
-        tool_name=view.text("gen_ai.tool.name"),
-        input_tokens=_first_integer(view, _INPUT),
-        output_tokens=_first_integer(view, _OUTPUT),
+        _KINDS.get(view.text(_OPERATION) or "", "other"),
+        name,
+        view.text("error.type"),
+        view.text("gen_ai.agent.name"),
+        _first_text(view, _PROVIDER),
+        _first_text(view, _MODEL),
+        view.text("gen_ai.tool.name"),
+        _first_integer(view, _INPUT),
+        _first_integer(view, _OUTPUT),
     )
 
 

@@ -37,6 +37,8 @@ keys: Final = frozenset(
 
 def recognises(view: View) -> bool:
     """The same test as ``runtime.trace.is_own_span``, over single attributes."""
+    if not view.has(_FORMAT):
+        return False
     format_version = view.integer(_FORMAT)
     return format_version is not None and 1 <= format_version <= _FORMAT_VERSION and view.text(_KIND) in _KINDS
 

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 1 << 20
 HEAD_BYTES: Final = 64 << 10
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from functools import lru_cache
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ._ids import is_span_id, is_trace_id, normal_id
 from ._lines import depth_after, iter_lines
-from ._otlp_slow import ENUM_KINDS, ENUM_STATUS, bad_id, parse_lenient, spans_of
+from ._otlp_slow import bad_id, parse_lenient, spans_of
 from ._records import Context, Note, RawSpan
-from ._values import integer
 
 name: Final = "OTLP/JSON"
 _EMPTY: Final = Raw(b"")
 _MARKS: Final = (b'"resourceSpans"', b'"resource_spans"', b'"resourceLogs"', b'"resource_logs"', b'"resourceMetrics"')
 _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-_MAX_NANO: Final = 2**63 - 1
+
+
+_Nano: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)] | None
 
 
 class _Status(Struct, forbid_unknown_fields=True, gc=False):
-    code: int | str = 0
+    code: int = 0
     message: str = ""
 
 
@@ -39,9 +41,9 @@ class _Span(Struct, forbid_unknown_fields=True, gc=False):
     spanId: str = ""
     parentSpanId: str | None = None
     name: str = ""
-    kind: int | str = 0
-    startTimeUnixNano: int | str | None = None
-    endTimeUnixNano: int | str | None = None
+    kind: int = 0
+    startTimeUnixNano: _Nano = 0
+    endTimeUnixNano: _Nano = 0
     attributes: Raw = _EMPTY
     events: Raw = _EMPTY
     links: Raw = _EMPTY
@@ -69,7 +71,8 @@ class _Request(Struct, forbid_unknown_fields=True, gc=False):
     resourceSpans: list[_ResourceSpans] | UnsetType = UNSET
 
 
-_decode = msgspec.json.Decoder(_Request).decode
+# Not strict: 64-bit integers are texts in OTLP/JSON, and plain numbers from some writers.
+_decode = msgspec.json.Decoder(_Request, strict=False).decode
 
 
 def sniff(head: bytes) -> bool:
@@ -168,15 +171,21 @@ def _raw_span(span: _Span, context: Context, line: int, note: Note) -> RawSpan |
         span_id,
         parent if parent != "0000000000000000" else None,
         span.name,
-        span.kind if isinstance(span.kind, int) else ENUM_KINDS.get(span.kind, 0),
-        _time(span.startTimeUnixNano, line, note),
-        _time(span.endTimeUnixNano, line, note),
-        0 if status is None else status.code if isinstance(status.code, int) else ENUM_STATUS.get(status.code, 0),
+        span.kind,
+        span.startTimeUnixNano or None,
+        span.endTimeUnixNano or None,
+        0 if status is None else status.code,
         "" if status is None else status.message,
         str(span.attributes, "utf-8") or "[]",
         str(span.events, "utf-8") or None,
         str(span.links, "utf-8") or None,
-        _extra(span),
+        _extra(
+            span.flags,
+            span.traceState,
+            span.droppedAttributesCount,
+            span.droppedEventsCount,
+            span.droppedLinksCount,
+        ),
         context,
     )
 
@@ -191,31 +200,15 @@ def _mended_ids(span: _Span, line: int, note: Note) -> tuple[str | None, str | N
     return out[0], out[1], out[2]
 
 
-def _time(value: int | str | None, line: int, note: Note) -> int | None:
-    if not value or value == "0":
-        return None
-    time = integer(value)
-    if time is None or time < 0:
-        note(line, "a time that is no count of nanoseconds", False)
-        return None
-    return time
-
-
-def _extra(span: _Span) -> str | None:
-    """Trace state, flags and dropped counts, where they say anything."""
-    if not (
-        span.flags
-        or span.traceState
-        or span.droppedAttributesCount
-        or span.droppedEventsCount
-        or span.droppedLinksCount
-    ):
-        return None
-    fields: dict[str, Any] = {
-        "flags": span.flags,
-        "traceState": span.traceState,
-        "droppedAttributesCount": span.droppedAttributesCount,
-        "droppedEventsCount": span.droppedEventsCount,
-        "droppedLinksCount": span.droppedLinksCount,
+@lru_cache(maxsize=1024)
+def _extra(flags: int, trace_state: str, attributes: int, events: int, links: int) -> str | None:
+    """Trace state, flags and dropped counts, where they say anything; the same for nearly all spans of a file."""
+    fields: dict[str, int | str] = {
+        "flags": flags,
+        "traceState": trace_state,
+        "droppedAttributesCount": attributes,
+        "droppedEventsCount": events,
+        "droppedLinksCount": links,
     }
-    return json.dumps({key: value for key, value in fields.items() if value})
+    told = {key: value for key, value in fields.items() if value}
+    return json.dumps(told) if told else None

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from ..conventions import PROMOTED_KEYS, Promoted, RawView, SpanView, promote
+from ..conventions import PROMOTED_KEYS, Promoted, ScalarReader, ScalarView, promote
 from ..importers import (
     Context,
     RawSpan,
@@ -73,6 +73,7 @@ class Ingest:
         self._cancelled = cancelled
         self._rows: list[tuple[Any, ...]] = []
         self._new_contexts: list[tuple[Any, ...]] = []
+        self._scalars = ScalarReader()
         self.seq = first_seq
         self.spans = 0
         self.source_id = source_id
@@ -142,7 +143,7 @@ class Ingest:
             if context is not last:
                 context_id, scope_name = self._context(context)
                 last = context
-            facts = _promoted(span, scope_name)
+            facts = self._promoted(span, scope_name)
             if facts is None:
                 self.note(source.path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
                 facts = Promoted()
@@ -150,6 +151,16 @@ class Ingest:
             rows.append((seq, *span[:9], *facts, context_id, source_id, *span[9:13]))
             self.spans += 1
         self.seq = seq
+
+    def _promoted(self, span: RawSpan, scope_name: str) -> Promoted | None:
+        """The narrow facts of a span; None where its attributes are no list of pairs."""
+        try:
+            pairs = _pairs(span.attributes)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        read = self._scalars.read
+        values = {pair.key: read(pair.value) for pair in pairs if pair.key in PROMOTED_KEYS}
+        return promote(ScalarView(values, scope_name, span.status_code))
 
     def _context(self, context: Context) -> tuple[int, str]:
         known = self._contexts.get(context)
@@ -192,7 +203,7 @@ class Ingest:
     def _merge_unfinished(self, rows: Sequence[Sequence[Any]]) -> None:
         attributes, events = merge_unfinished(rows)
         whole = span_from_row([*rows[-1][:10], attributes, events, *rows[-1][12:]])
-        facts = promote(SpanView(whole))._asdict()
+        facts = promote(ScalarView.of(whole))._asdict()
         status = {"status_code": whole.status_code, "status_message": whole.status_message}
         texts = {"attributes": attributes, "events": events}
         self._database.query("span_update_merged", {"seq": rows[0][0], **texts, **status, **facts})
@@ -210,13 +221,3 @@ class Ingest:
         if len(kept) > 1:
             what = f"span {kept[0].span_id} of trace {kept[0].trace_id}"
             self.note(path, None, f"{what} is there {len(kept)} times, with different content", False)
-
-
-def _promoted(span: RawSpan, scope_name: str) -> Promoted | None:
-    """The narrow facts of a span; None where its attributes are no list of pairs."""
-    try:
-        pairs = _pairs(span.attributes)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    raw = {pair.key: pair.value for pair in pairs if pair.key in PROMOTED_KEYS}
-    return promote(RawView(raw, scope_name, span.status_code))
