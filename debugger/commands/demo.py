@@ -103,6 +103,8 @@ def _snapshots(store: Store, trace_id: str) -> Iterator[str]:
 
 
 def _replay(store: Store, trace_id: str) -> Iterator[str]:
+    from dataclasses import replace
+
     from ..analysis.replay_view import result_document
     from ..replay.model import ReplayJob
     from ..replay.plan import plan_replay
@@ -118,6 +120,6 @@ def _replay(store: Store, trace_id: str) -> Iterator[str]:
         report = run_replay(recording, job, Path(folder) / "replay.otlp.jsonl")
     for call in report.calls:
         yield f"  {call.status:<6} {call.kind:<5} {call.name}"
-    yield result_document(report).text
+    yield result_document(replace(report, trace_id=None)).text
     yield ""
     yield "In a terminal, `retrospan demo` opens the same traces on the screen."

@@ -133,5 +133,6 @@ def _text(report: ReplayReport) -> str:
 
     from ..analysis.replay_view import result_document
 
-    # What the agent printed has been said on standard error.
-    return result_document(replace(report, printed=())).text + "\n"
+    # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
+    text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
+    return text + (f"the replay's own trace: {report.job.output}\n" if report.job.output else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from .recording import Recording
 def run_replay(
     recording: Recording,
     job: ReplayJob,
+    trace_file: Path,
     *,
     on_call: Callable[[ReplayRow], None] = lambda row: None,
     cancelled: Callable[[], bool] = lambda: False,
@@ -31,6 +31,7 @@ def run_replay(
     Args:
         recording: the trace.
         job: what to do.
+        trace_file: where the replay's own trace is written.
         on_call: called with each call as it happens, and again when it settles.
         cancelled: asked often; True ends the child.
 
@@ -41,7 +42,6 @@ def run_replay(
     """
     cut = recording.snapshot(job.span_id, job.anchor)
     entry = find_entry_point(recording, job)
-    trace_file = job.output or Path(tempfile.mkdtemp(prefix="retrospan-")) / "replay.otlp.jsonl"
     try:
         trace_file.write_bytes(b"")
     except OSError as fault:

@@ -1,0 +1,111 @@
+"""The session behind the real app: a store, and replays that are loaded back into it as branches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from types import TracebackType
+
+from runtime.messages import Call
+from runtime.trace import Span
+
+from ..analysis.snapshot_view import SnapshotView, snapshot_view
+from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..replay.plan import plan_replay
+from ..replay.recording import Recording
+from ..replay.run import run_replay
+from ..store import Store
+from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+
+
+class StoreSession:
+    """Everything behind the screens, over the files and folders that the user named.
+
+    Replays live in a folder of the session and go with it, unless the job names a file to keep.
+    """
+
+    def __init__(self, paths: Sequence[str | Path]) -> None:
+        self._paths = list(paths)
+        self._store = Store.memory()
+        self._folder = TemporaryDirectory(prefix="retrospan-")
+        self._numbers = itertools.count(1)
+        self._recording: Recording | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> StoreSession:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._store.close()
+        self._folder.cleanup()
+
+    def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
+        """Read the inputs; what is read can be listed while it runs."""
+        self._store.load(self._paths, on_progress=on_progress, cancelled=cancelled)
+
+    def traces(self) -> list[TraceRow]:
+        """All traces, newest first, replays among them."""
+        return self._store.traces()
+
+    def spans(self, trace_id: str) -> list[SpanRow]:
+        """The spans of a trace, by start."""
+        return self._store.spans(trace_id)
+
+    def call(self, trace_id: str, span_id: str) -> Call:
+        """What a span means."""
+        return self._store.call(trace_id, span_id)
+
+    def span(self, trace_id: str, span_id: str) -> list[Span]:
+        """The span as it was written."""
+        return self._store.span(trace_id, span_id)
+
+    def issues(self) -> list[IssueRow]:
+        """What was odd in the inputs."""
+        return self._store.issues()
+
+    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
+        """The state at a cut. Raises RestoreError."""
+        recording = self._record(trace_id)
+        source = next((row.source for row in self._store.traces() if row.trace_id == trace_id), "")
+        return snapshot_view(recording.snapshot(span_id, anchor), source=source)
+
+    def plan(self, job: ReplayJob) -> ReplayPlan:
+        """What the job would do."""
+        return plan_replay(self._record(job.trace_id), job)
+
+    def replay(
+        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+    ) -> ReplayReport:
+        """Run the job to its end, and load its trace as a branch."""
+        path = job.output or Path(self._folder.name) / f"replay-{next(self._numbers)}.otlp.jsonl"
+        report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled)
+        if report.trace_path is not None:
+            self._store.load([report.trace_path])
+        return report
+
+    def branches(self, trace_id: str) -> list[TraceRow]:
+        """The replays of a trace, oldest first."""
+        return [row for row in reversed(self._store.traces()) if row.origin_trace_id == trace_id]
+
+    def _record(self, trace_id: str) -> Recording:
+        """The trace as a cassette; the last one is kept, since its snapshot is asked for again and again."""
+        with self._lock:
+            known = self._recording
+            if known is None or known.trace_id != trace_id or len(known.calls) != len(self._store.spans(trace_id)):
+                known = Recording(trace_id, self._store.calls(trace_id), self._sources(trace_id))
+                self._recording = known
+            return known
+
+    def _sources(self, trace_id: str) -> list[Path]:
+        """The files of the trace and, for a replay, of the traces that it comes from."""
+        rows = {row.trace_id: row for row in self._store.traces()}
+        out: list[Path] = []
+        seen: set[str] = set()
+        while trace_id in rows and trace_id not in seen:
+            seen.add(trace_id)
+            out.append(Path(rows[trace_id].source))
+            trace_id = rows[trace_id].origin_trace_id or ""
+        return out
