@@ -1,0 +1,273 @@
+"""What a call said and heard, as a view model: messages by role, tool calls, results, output, tokens, error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from runtime.messages import (
+    BlobPart,
+    Call,
+    CallKind,
+    Json,
+    Message,
+    OtherPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    Usage,
+    parse_json_text,
+)
+
+from .document import Builder, Document, Piece, Style, json_lines, json_text
+from .text import cost, count, duration, one_line, plural, size
+from .tree import TreeMark
+
+GLYPHS: dict[CallKind, str] = {
+    "agent": "●",
+    "llm": "◆",
+    "tool": "▲",
+    "retriever": "■",
+    "embedding": "■",
+    "chain": "○",
+    "other": "·",
+}
+"""The sign of each kind of call; colour only repeats it."""
+
+KIND_STYLES: dict[CallKind, Style] = {
+    "agent": "agent",
+    "llm": "llm",
+    "tool": "tool",
+    "retriever": "retriever",
+    "embedding": "retriever",
+    "chain": "",
+    "other": "dim",
+}
+
+_ROLES: dict[str, Style] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+
+Place: TypeAlias = Literal["input", "output"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    """A message in its place."""
+
+    message: Message
+    place: Place
+    is_new: bool | None
+    """An input message that the previous call did not hold yet; None where there is nothing to compare with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """All that the conversation tab shows of one call."""
+
+    call: Call
+    messages: tuple[MessageView, ...]
+    carried: int
+    """Input messages that the previous call held already."""
+    grown_tokens: int | None
+    """Input tokens more than the previous call; None where one of them is not known."""
+
+
+def conversation(call: Call, previous: Call | None = None) -> Conversation:
+    """The view model of a call.
+
+    Args:
+        call: the call to show.
+        previous: the model call before it in the same agent, whose messages count as known.
+    """
+    known = None if previous is None else Counter(m.digest for m in _all_messages(previous))
+    views = []
+    carried = 0
+    for message in call.input_messages or ():
+        is_new = None
+        if known is not None:
+            is_new = known[message.digest] <= 0
+            known[message.digest] -= 1
+            carried += not is_new
+        views.append(MessageView(message=message, place="input", is_new=is_new))
+    views.extend(MessageView(message=m, place="output", is_new=None) for m in call.output_messages or ())
+    before = previous.usage.input_tokens if previous else None
+    now = call.usage.input_tokens
+    grown = now - before if now is not None and before is not None else None
+    return Conversation(call=call, messages=tuple(views), carried=carried, grown_tokens=grown)
+
+
+def _all_messages(call: Call) -> Sequence[Message]:
+    return (*(call.input_messages or ()), *(call.output_messages or ()))
+
+
+def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
+    """The conversation as lines, after what is odd about the span."""
+    call = view.call
+    out = Builder()
+    _head(out, view)
+    for mark in marks:
+        out.line(Piece(f"! {mark.text}", "warning"))
+    if call.error is not None:
+        out.gap()
+        kind = one_line(call.error.type, "error")
+        out.text("error", call.error.message or "(no message)", style="error", first=(Piece(f"✗ {kind}: ", "error"),))
+    if call.lost is not None:
+        out.line(Piece(f"! cannot answer a replay: {one_line(call.lost)}", "warning"))
+    for i, shown in enumerate(view.messages):
+        if shown.place == "output" and (i == 0 or view.messages[i - 1].place == "input"):
+            out.heading("answer", Piece(_finish(call), "dim"))
+        _message(out, f"m{i}", shown)
+    _plain_values(out, call)
+    if not view.messages and call.kind == "llm":
+        out.gap()
+        out.line(Piece("The messages were not recorded in this trace.", "dim"))
+    return out.document(one_line(call.name))
+
+
+def _head(out: Builder, view: Conversation) -> None:
+    call = view.call
+    pieces = [Piece(f"{GLYPHS[call.kind]} {_title(call)}", KIND_STYLES[call.kind] or "strong")]
+    took = call.duration_ns
+    pieces.append(Piece(f"   {duration(took)}" if took is not None else "   unfinished", "dim"))
+    if tokens := tokens_text(call.usage):
+        pieces.append(Piece(f"   {tokens}", "dim"))
+    if call.usage.cost_nano_usd is not None:
+        pieces.append(Piece(f"   {cost(call.usage.cost_nano_usd)}", "dim"))
+    out.line(*pieces)
+    if served := call.served_by:
+        said = {"journal": "answered from the recording", "reused": "answered again from the recording",
+                "live": "run for real", "supplied": "supplied by hand"}.get(served, served)  # fmt: skip
+        out.line(Piece(one_line(said), "good" if served == "journal" else "warning"))
+    if call.kind == "llm" and view.carried:
+        new = sum(1 for shown in view.messages if shown.is_new)
+        grown = "" if view.grown_tokens is None else f", {view.grown_tokens:+,} input tokens since the previous call"
+        out.line(Piece(f"{plural(view.carried, 'message')} carried over, {new} new (+){grown}", "dim"))
+
+
+def _title(call: Call) -> str:
+    match call.kind:
+        case "llm":
+            return one_line(" · ".join(text for text in (call.model or call.name, call.provider) if text))
+        case "tool":
+            return one_line(call.tool_name or call.name)
+        case "agent":
+            return one_line(call.agent_name or call.name)
+        case _:
+            return one_line(call.name)
+
+
+def tokens_text(usage: Usage) -> str:
+    """``1.2k → 48 tok (900 cached)``; empty where nothing is known."""
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return ""
+    text = f"{count(usage.input_tokens)} → {count(usage.output_tokens)} tok"
+    extra = []
+    if usage.cached_tokens:
+        extra.append(f"{count(usage.cached_tokens)} cached")
+    if usage.reasoning_tokens:
+        extra.append(f"{count(usage.reasoning_tokens)} reasoning")
+    return f"{text} ({', '.join(extra)})" if extra else text
+
+
+def _finish(call: Call) -> str:
+    return f"   stopped: {one_line(', '.join(call.finish_reasons))}" if call.finish_reasons else ""
+
+
+def _message(out: Builder, key: str, shown: MessageView) -> None:
+    message = shown.message
+    out.gap()
+    role = one_line(message.role, "(no role)")
+    style = _ROLES.get(message.role, "strong")
+    sign = {True: "+ ", False: "  ", None: ""}[shown.is_new]
+    head = [Piece(sign, "added"), Piece(role, style)] if sign else [Piece(role, style)]
+    if message.name:
+        head.append(Piece(f" {one_line(message.name)}", "dim"))
+    if shown.is_new:
+        head.append(Piece("  new in this call", "dim"))
+    out.line(*head)
+    for i, part in enumerate(message.parts):
+        _part(out, f"{key}.{i}", part, style if message.role == "system" else "")
+    if not message.parts:
+        out.line(Piece("(empty)", "dim"), indent=2)
+
+
+def _part(out: Builder, key: str, part: Part, style: Style) -> None:
+    match part:
+        case TextPart(content):
+            _text(out, key, content, style)
+        case ReasoningPart(content):
+            out.text(key, content, style="reasoning", indent=2, first=(Piece("thinking: ", "dim"),))
+        case ToolCallPart(id_, name, arguments):
+            _named(out, key, f"▲ {one_line(name)} ", arguments, id_)
+        case ToolCallResponsePart(id_, response):
+            _named(out, key, "↳ ", response, id_)
+        case BlobPart(mime_type, uri, size_bytes, _):
+            where = f", {one_line(uri)}" if uri else ""
+            out.line(Piece(f"▣ {one_line(mime_type, 'file')}, {size(size_bytes)}{where}", "dim"), indent=2)
+        case OtherPart(type_, data):
+            out.line(Piece(f"? {one_line(type_)} (a kind of part this version does not know)", "dim"), indent=2)
+            out.json(key, dict(data), indent=4)
+
+
+def _text(out: Builder, key: str, content: str, style: Style) -> None:
+    if not content:
+        out.line(Piece("(empty text)", "dim"), indent=2)
+        return
+    value = parse_json_text(content)
+    if isinstance(value, dict | list) and value:
+        out.json(key, value, indent=2)
+    else:
+        out.text(key, content, style=style, indent=2)
+
+
+def _named(out: Builder, key: str, name: str, value: Json, call_id: str | None) -> None:
+    """A tool call or its answer: on one line where it is short, else the value below."""
+    tail = Piece(f"  {one_line(call_id)}", "dim") if call_id else Piece("")
+    parsed = parse_json_text(value)
+    lines = json_lines(parsed, 4)
+    if isinstance(parsed, str):
+        out.text(key, parsed, indent=2, first=(Piece(name, "tool"),))
+    elif len(lines) == 1:
+        out.line(Piece(name, "tool"), *lines[0].pieces, tail, indent=2)
+    else:
+        out.line(Piece(name, "tool"), tail, indent=2)
+        out.body(key, lines)
+
+
+def _plain_values(out: Builder, call: Call) -> None:
+    """Arguments, input and result of calls that are no model turns."""
+    if call.arguments is not None:
+        out.heading("arguments")
+        _value(out, "arguments", call.arguments)
+    if call.input is not None:
+        out.heading("input")
+        _value(out, "input", call.input)
+    if call.has_result:
+        out.heading("result")
+        _value(out, "result", call.result)
+    elif call.kind == "tool" and call.error is None:
+        out.gap()
+        out.line(Piece("The result was not recorded in this trace.", "dim"))
+
+
+def _value(out: Builder, key: str, value: Json) -> None:
+    parsed = parse_json_text(value)
+    if isinstance(parsed, str):
+        out.text(key, parsed, indent=2)
+    else:
+        out.json(key, parsed, indent=2)
+
+
+def summary(call: Call) -> str:
+    """A call's answer on one line, for rows that show many calls."""
+    if call.error is not None:
+        return f"✗ {one_line(call.error.type)}: {one_line(call.error.message, '')}"
+    if call.kind == "llm":
+        parts = [part for message in call.output_messages or () for part in message.parts]
+        named = [f"▲ {one_line(part.name)}" for part in parts if isinstance(part, ToolCallPart)]
+        texts = [one_line(part.content, "") for part in parts if isinstance(part, TextPart)]
+        return "  ".join([*named, *texts])
+    return json_text(call.result) if call.has_result else ""

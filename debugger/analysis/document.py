@@ -1,0 +1,263 @@
+"""A document: lines of styled pieces in foldable blocks, which is all that a detail pane draws.
+
+Every text in it is already harmless (see ``text``), so a viewer only wraps and colours. Styles are words of
+``Style``; what they look like is the viewer's affair.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from runtime.messages import Json
+
+from .text import lines_of, one_line, plural, visible
+
+Style: TypeAlias = Literal[
+    "", "dim", "strong", "heading", "key", "string", "number", "error", "warning", "good", "removed", "added",
+    "system", "user", "assistant", "tool", "agent", "llm", "retriever", "reasoning", "fold",
+]  # fmt: skip
+"""What a piece of text is; the viewer maps it to a look."""
+
+FOLD_LINES = 24
+"""Lines of a long text that show before it is unfolded."""
+
+FOLD_CHARACTERS = 4_000
+"""A text with few but endless lines folds after this many characters."""
+
+
+LINE_LIMIT = 2_000
+"""Longer lines are shown as several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text in one style."""
+
+    text: str
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line before wrapping."""
+
+    pieces: tuple[Piece, ...] = ()
+    indent: int = 0
+    """Cells to the left, also of the rows that wrapping adds."""
+    hang: int = 0
+    """More cells to the left of the rows that wrapping adds."""
+
+    @property
+    def text(self) -> str:
+        """The line as plain text, without its indent."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+EMPTY = Line()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines that belong together. A block with ``shown`` below its length folds."""
+
+    key: str
+    """Names the block within its document, so that unfolding survives a refresh."""
+    lines: tuple[Line, ...]
+    shown: int | None = None
+    """Lines that show while folded; None for a block that does not fold."""
+
+    @property
+    def folds(self) -> bool:
+        """True when folding hides something."""
+        return self.shown is not None and self.shown < len(self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a detail pane shows."""
+
+    blocks: tuple[Block, ...] = ()
+    title: str = ""
+
+    @property
+    def text(self) -> str:
+        """Everything as plain text, unfolded: for tests and for a terminal without a screen."""
+        return "\n".join(" " * line.indent + line.text for block in self.blocks for line in block.lines)
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects lines and blocks; ``document`` closes it."""
+
+    blocks: list[Block] = field(default_factory=list)
+    _lines: list[Line] = field(default_factory=list)
+
+    def line(self, *pieces: Piece | str, indent: int = 0, hang: int = 0) -> None:
+        """Add a line to the open block; plain strings are trusted text of our own."""
+        made = tuple([Piece(piece) if isinstance(piece, str) else piece for piece in pieces])
+        self._lines.append(Line(made, indent, hang))
+
+    def gap(self) -> None:
+        """Add an empty line, unless nothing stands above it."""
+        if self._lines or self.blocks:
+            self._lines.append(EMPTY)
+
+    def heading(self, text: str, *more: Piece) -> None:
+        """A heading with an empty line above it."""
+        self.gap()
+        self.line(Piece(text, "heading"), *more)
+
+    def pair(self, key: str, value: str, *, style: Style = "", indent: int = 0, width: int = 14) -> None:
+        """``key   value`` on one line."""
+        name = one_line(key)
+        lead = Piece(name.ljust(width) + " ", "key")
+        self.line(lead, Piece(visible(value), style), indent=indent, hang=width + 1)
+
+    def text(self, key: str, text: str, *, style: Style = "", indent: int = 0, first: tuple[Piece, ...] = ()) -> None:
+        """Add a text of any length as a block of its own that folds when long."""
+        lines = [Line((*first, Piece(head, style)), indent) if i == 0 else Line((Piece(head, style),), indent)
+                 for i, head in enumerate(lines_of(text))]  # fmt: skip
+        self.body(key, lines)
+
+    def json(self, key: str, value: Json, *, indent: int = 0) -> None:
+        """Add a JSON value, pretty, as a block of its own that folds when long."""
+        self.body(key, json_lines(value, indent))
+
+    def body(self, key: str, lines: Iterable[Line]) -> None:
+        """Add lines as a block of their own that folds when long."""
+        self.close()
+        made = tuple(part for line in lines for part in _chunks(line))
+        self.blocks.append(Block(key=key, lines=made, shown=fold_at(made)))
+
+    def close(self) -> None:
+        """End the open block of plain lines."""
+        if self._lines:
+            self.blocks.append(Block(key=f"#{len(self.blocks)}", lines=tuple(self._lines)))
+            self._lines = []
+
+    def document(self, title: str = "") -> Document:
+        """The finished document."""
+        self.close()
+        return Document(blocks=tuple(self.blocks), title=title)
+
+
+def _chunks(line: Line) -> Iterable[Line]:
+    """The line in parts of bounded length, so that a megabyte without a break can fold and wraps piecemeal."""
+    if sum(len(piece.text) for piece in line.pieces) <= LINE_LIMIT:
+        yield line
+        return
+    for piece in line.pieces:
+        for start in range(0, max(len(piece.text), 1), LINE_LIMIT):
+            yield Line((Piece(piece.text[start : start + LINE_LIMIT], piece.style),), line.indent)
+
+
+def fold_at(lines: tuple[Line, ...]) -> int | None:
+    """Where a block of these lines folds, or None when it is short enough to show whole."""
+    if len(lines) <= 1:
+        return None
+    characters = 0
+    for i, line in enumerate(lines):
+        characters += sum(len(piece.text) for piece in line.pieces)
+        if characters > FOLD_CHARACTERS:
+            return max(min(i, FOLD_LINES), 1)
+    # A fold that would hide only a few lines is more trouble than they are.
+    return FOLD_LINES if len(lines) > FOLD_LINES + 4 else None
+
+
+def unfolded(document: Document, opened: frozenset[str]) -> list[tuple[Line, str]]:
+    """The lines that show, each with the key of its block, given the blocks that are open.
+
+    A folded block ends with a line that says how much is hidden.
+    """
+    out: list[tuple[Line, str]] = []
+    for block in document.blocks:
+        if not block.folds or block.key in opened:
+            out.extend([(line, block.key) for line in block.lines])
+            if block.folds:
+                out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key))
+            continue
+        assert block.shown is not None
+        out.extend([(line, block.key) for line in block.lines[: block.shown]])
+        hidden = plural(len(block.lines) - block.shown, "more line")
+        out.append((Line((Piece(f"▾ {hidden} (enter shows them)", "fold"),), block.lines[0].indent), block.key))
+    return out
+
+
+def json_lines(value: Json, indent: int = 0) -> list[Line]:
+    """A JSON value over several lines, two cells deeper per level, keys and values told apart.
+
+    Small objects and lists stay on one line. Texts with line breaks show them as breaks, since prompts and documents
+    are read, not parsed.
+    """
+    out: list[Line] = []
+    _json_into(out, value, indent, (), "", 0)
+    return out
+
+
+_ONE_LINE_JSON = 60
+
+
+def _json_into(out: list[Line], value: Json, indent: int, before: tuple[Piece, ...], after: str, depth: int) -> None:
+    if depth > 60:
+        out.append(Line((*before, Piece(json_text(value), "string"), Piece(after)), indent))
+    elif isinstance(value, Mapping) and value and not _is_short(value):
+        out.append(Line((*before, Piece("{")), indent))
+        last = len(value) - 1
+        for i, (name, item) in enumerate(value.items()):
+            lead = (Piece(visible(json.dumps(str(name), ensure_ascii=False)), "key"), Piece(": "))
+            _json_into(out, item, indent + 2, lead, "," if i < last else "", depth + 1)
+        out.append(Line((Piece("}" + after),), indent))
+    elif isinstance(value, list | tuple) and value and not _is_short(value):
+        out.append(Line((*before, Piece("[")), indent))
+        for i, item in enumerate(value):
+            _json_into(out, item, indent + 2, (), "," if i < len(value) - 1 else "", depth + 1)
+        out.append(Line((Piece("]" + after),), indent))
+    elif isinstance(value, str) and "\n" in value:
+        out.append(Line((*before, Piece('"""', "string")), indent))
+        out.extend(Line((Piece(text, "string"),), indent + 2) for text in lines_of(value))
+        out.append(Line((Piece('"""', "string"), Piece(after)), indent))
+    else:
+        out.append(Line((*before, Piece(json_text(value), _json_style(value)), Piece(after)), indent))
+
+
+def _is_short(value: Json) -> bool:
+    """Flat and small enough for one line."""
+    items = value.values() if isinstance(value, Mapping) else value
+    if len(value) > 8:
+        return False
+    length = 2
+    for item in items:
+        if isinstance(item, Mapping | list | tuple):
+            return False
+        length += len(item) + 4 if isinstance(item, str) else 6
+        if isinstance(item, str) and "\n" in item:
+            return False
+    if isinstance(value, Mapping):
+        length += sum(len(str(name)) + 4 for name in value)
+    return length <= _ONE_LINE_JSON
+
+
+def _json_style(value: Json) -> Style:
+    if isinstance(value, str):
+        return "string"
+    return "number" if isinstance(value, int | float) or value is None else ""
+
+
+def json_text(value: Json) -> str:
+    """A JSON value on one line, made visible; what is not JSON shows as Python would print it."""
+    if isinstance(value, bytes):
+        return f"{plural(len(value), 'byte')}: {value[:32].hex(' ')}{' …' if len(value) > 32 else ''}"
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_not_json)
+    except (ValueError, RecursionError):
+        text = "[cycle]"
+    return visible(text)
+
+
+def _not_json(value: object) -> str:
+    if isinstance(value, bytes):
+        return json_text(value)
+    return repr(dict(value)) if isinstance(value, Mapping) else repr(value)

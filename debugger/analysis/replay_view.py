@@ -1,0 +1,265 @@
+"""A replay for the screen: what will run, what is running, and how it came out beside the recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from runtime.messages import Json
+
+from ..replay.model import CallStatus, Difference, Divergence, Ended, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..store.rows import SpanRow
+from .document import Builder, Document, Line, Piece, Style, json_text
+from .text import cost, duration, lines_of, one_line, plural, visible
+from .tree import name_of
+
+STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
+    "running": ("… running", "dim"),
+    "hit": ("✓ hit", "good"),
+    "reused": ("↺ reused", "good"),
+    "live": ("» live", "warning"),
+    "supplied": ("✎ supplied", "warning"),
+    "missed": ("✗ missed", "error"),
+    "error": ("✗ error", "error"),
+}
+"""How each status reads in a row; the sign tells them apart without colour."""
+
+_KIND: dict[str, tuple[str, Style]] = {"llm": ("◆", "llm"), "tool": ("▲", "tool"), "value": ("·", "dim")}
+
+MODES: tuple[tuple[str, str], ...] = (
+    ("strict", "only the recording answers; the first request it does not hold stops the replay"),
+    ("live", "what the recording does not hold is really asked or done, and may cost money or change things"),
+)
+"""The modes in plain words, the default first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRow:
+    """One call of the replay beside the recorded call that answered it."""
+
+    kind: str
+    name: str
+    status: CallStatus
+    recorded: str
+    """The recorded call's name; a dash where none answered."""
+    origin_span_id: str | None
+
+
+def replay_row(call: ReplayCall, recorded: Mapping[str, SpanRow]) -> ReplayRow:
+    """The call as a row, given the recorded spans by id."""
+    origin = recorded.get(call.origin_span_id) if call.origin_span_id else None
+    return ReplayRow(
+        kind=call.kind,
+        name=one_line(call.name),
+        status=call.status,
+        recorded=name_of(origin) if origin else "-",
+        origin_span_id=call.origin_span_id,
+    )
+
+
+def row_pieces(row: ReplayRow) -> tuple[Piece, Piece]:
+    """Glyph and name, and the sign of the status."""
+    glyph, style = _KIND.get(row.kind, ("·", ""))
+    sign, sign_style = STATUS_SIGNS[row.status]
+    return Piece(f"{glyph} {row.name}", style), Piece(sign, sign_style)
+
+
+def counts_text(calls: Iterable[ReplayCall]) -> str:
+    """``9 hit · 1 missed``, in the order of ``STATUS_SIGNS``, absent ones left out."""
+    found: dict[str, int] = {}
+    for call in calls:
+        found[call.status] = found.get(call.status, 0) + 1
+    return " · ".join(f"{found[status]:,} {status}" for status in STATUS_SIGNS if status in found) or "no calls yet"
+
+
+def from_where(job: ReplayJob, span_name: str | None) -> str:
+    """What the job starts from, in words."""
+    if job.span_id is None:
+        return "the whole trace"
+    return f"up to {job.anchor} {one_line(span_name, job.span_id)}"
+
+
+_ENDED: dict[Ended, tuple[str, Style]] = {
+    "done": ("came to its end", "good"),
+    "past_cut": ("came to the cut without diverging", "good"),
+    "diverged": ("✗ diverged from the recording", "error"),
+    "failed": ("✗ failed", "error"),
+    "cancelled": ("cancelled", "warning"),
+}
+
+
+def headline(report: ReplayReport) -> Piece:
+    """The result in one short sentence."""
+    text, style = _ENDED[report.ended]
+    if report.same_output and report.ended in ("done", "failed"):
+        return Piece("✓ same output as recorded" if report.ended == "done" else "✓ failed as recorded", "good")
+    if report.same_output is False:
+        return Piece(f"✗ {text.removeprefix('✗ ')}, with another output than recorded", "error")
+    return Piece(text, style)
+
+
+def result_document(report: ReplayReport) -> Document:
+    """The result as lines: headline, counts, savings, the divergence with what differs, outputs, prints."""
+    out = Builder()
+    out.line(headline(report))
+    out.line(Piece(counts_text(report.calls), "dim"))
+    saved = [text for text in (_saved_time(report), _saved_money(report)) if text]
+    if saved:
+        out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
+    if report.fidelity != "exact":
+        out.line(Piece(f"! fidelity: {one_line(report.fidelity)}", "warning"))
+    if report.error:
+        out.gap()
+        out.text("error", report.error, style="error", first=(Piece("✗ ", "error"),))
+    if report.first_divergence is not None:
+        _divergence(out, report.first_divergence)
+    _outputs(out, report)
+    if report.printed:
+        out.heading("the agent printed")
+        out.body("printed", [Line((Piece(visible(text), "dim"),), 2) for text in report.printed])
+    if report.trace_id is not None:
+        out.gap()
+        kept = f"kept in {one_line(str(report.trace_path))}" if report.job.output else "temporary"
+        out.line(Piece(f"The replay is a trace of its own, a branch of the recording ({kept}): ", "dim"),
+                 Piece("enter", "key"), Piece(" opens it.", "dim"))  # fmt: skip
+    return out.document()
+
+
+def _saved_time(report: ReplayReport) -> str:
+    return duration(report.saved_ns) if report.saved_ns is not None and report.saved_ns > 0 else ""
+
+
+def _saved_money(report: ReplayReport) -> str:
+    return cost(report.saved_nano_usd) if report.saved_nano_usd else ""
+
+
+def _divergence(out: Builder, found: Divergence) -> None:
+    glyph, style = _KIND.get(found.kind, ("·", ""))
+    out.heading("first divergence")
+    out.line(Piece(f"{glyph} {one_line(found.name)}", style), Piece(f"  {one_line(found.call_id)}", "dim"), indent=2)
+    out.text("reason", found.reason, indent=2)
+    for i, difference in enumerate(found.differences):
+        out.gap()
+        out.line(Piece(one_line(difference.part), "key"), Piece(f"  {one_line(difference.path, '')}", "dim"), indent=2)
+        out.body(f"d{i}", difference_lines(difference, 4))
+    if found.differences:
+        out.gap()
+        out.line(Piece("[-recorded-]", "removed"), Piece(" "), Piece("{+asked now+}", "added"), indent=2)
+
+
+def difference_lines(difference: Difference, indent: int = 0) -> list[Line]:
+    """A difference word by word: ``[-recorded-]`` and ``{+actual+}`` between what is the same."""
+    return diff_lines(_plain(difference.recorded), _plain(difference.actual), indent)
+
+
+def _plain(value: Json) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_text(value)
+
+
+Change: TypeAlias = Literal["same", "removed", "added"]
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_DIFF_WORDS = 4_000
+"""Beyond this many words a word diff takes seconds, so lines are compared instead."""
+
+_KEPT = 12
+"""Words of unchanged text that stay around a change."""
+
+
+def word_diff(before: str, after: str) -> list[tuple[Change, str]]:
+    """The two texts as one sequence of same, removed and added runs. Joining same and removed gives ``before``."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    if len(old) + len(new) > _DIFF_WORDS:
+        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if len(old) + len(new) > _DIFF_WORDS:
+        old, new = [before], [after]
+    out: list[tuple[Change, str]] = []
+    for tag, a0, a1, b0, b1 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            out.append(("same", "".join(old[a0:a1])))
+            continue
+        if a1 > a0:
+            out.append(("removed", "".join(old[a0:a1])))
+        if b1 > b0:
+            out.append(("added", "".join(new[b0:b1])))
+    return out
+
+
+def diff_lines(before: str, after: str, indent: int = 0) -> list[Line]:
+    """A word diff as lines; long stretches that are the same are shortened."""
+    changes = word_diff(before, after)
+    rows: list[list[Piece]] = [[]]
+    for i, (change, text) in enumerate(changes):
+        if change == "same":
+            text = _shorten(text, first=i == 0, last=i == len(changes) - 1)
+        start, end, style = _CHANGE[change]
+        for n, part in enumerate(lines_of(text)):
+            if n:
+                rows.append([])
+            if part or change != "same":
+                rows[-1].append(Piece(f"{start}{part}{end}", style))
+    return [Line(tuple(row), indent) for row in rows]
+
+
+_CHANGE: dict[Change, tuple[str, str, Style]] = {
+    "same": ("", "", ""),
+    "removed": ("[-", "-]", "removed"),
+    "added": ("{+", "+}", "added"),
+}
+
+
+def _shorten(text: str, *, first: bool, last: bool) -> str:
+    words = _WORDS.findall(text)
+    if len(words) <= 4 * _KEPT:
+        return text
+    head = "" if first else "".join(words[: 2 * _KEPT])
+    tail = "" if last else "".join(words[-2 * _KEPT :])
+    return f"{head} … {tail}"
+
+
+def _outputs(out: Builder, report: ReplayReport) -> None:
+    if report.same_output is None:
+        return
+    if report.same_output:
+        out.heading("output")
+        out.json("output", report.output, indent=2)
+        return
+    out.heading("output, recorded and now")
+    out.body("outputs", diff_lines(_plain(report.recorded_output), _plain(report.output), 2))
+
+
+def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -> Document:
+    """What the dialog before a replay says: what runs, from where, whether it is trusted."""
+    out = Builder()
+    if plan.problem:
+        out.line(Piece("This cannot be replayed as it is.", "warning"))
+        out.gap()
+        out.text("problem", plan.problem)
+        out.gap()
+        out.text("way", "The state at any span can be looked at all the same: b restores before it, a after it. "
+                 "An agent of your own can be named on the command line: retrospan replay FILE --agent FILE.py:NAME",
+                 style="dim")  # fmt: skip
+        return out.document()
+    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"))
+    trust = Piece("found beside the trace or in the samples: trusted", "good") if plan.trusted else Piece(
+        "! the trace names this program; run it only if you trust where the trace came from", "warning")  # fmt: skip
+    out.line(Piece("           "), trust)
+    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)))
+    out.line(Piece("answers    ", "dim"), Piece(_answers(plan)))
+    out.gap()
+    out.text("sentence", plan.sentence)
+    if plan.warning:
+        out.gap()
+        out.text("warning", plan.warning, style="warning", first=(Piece("! ", "warning"),))
+    return out.document()
+
+
+def _answers(plan: ReplayPlan) -> str:
+    held = f"{plural(plan.model_answers, 'model answer')} and {plural(plan.tool_answers, 'tool result')} recorded"
+    later = plan.later_model_calls + plan.later_tool_calls
+    return f"{held}, {plural(later, 'call')} after the cut" if later else held

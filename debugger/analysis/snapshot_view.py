@@ -1,0 +1,286 @@
+"""A snapshot for the screen: frames as a flat tree, each with memory, journal, status and fidelity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from runtime.journal import JournalEntry
+from runtime.messages import Json, JsonObject, Outcome, Request, ToolRequest
+from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
+
+from ..replay.model import Anchor, ReplayPlan
+from .document import Builder, Document, Piece, Style, json_text
+from .text import clock, cost, count, one_line, plural
+
+EntryKind: TypeAlias = Literal["prompt", "tool", "value"]
+
+_ENTRY: dict[EntryKind, tuple[str, Style]] = {"prompt": ("◆", "llm"), "tool": ("▲", "tool"), "value": ("·", "dim")}
+_STATUS: dict[str, tuple[str, Style]] = {
+    "running": ("◌ running", "warning"),
+    "completed": ("done", "good"),
+    "done": ("done", "good"),
+    "failed": ("✗ failed", "error"),
+    "aborted": ("✗ aborted", "warning"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryView:
+    """One journal entry: a content hash and what came of it."""
+
+    kind: EntryKind
+    name: str
+    """The model or tool where the request was recorded; else the short hash."""
+    content_hash: str
+    outcomes: int
+    failed: int
+    """How many of the outcomes were errors or aborts."""
+    last: str
+    """The last outcome on one line."""
+    answers: bool
+    """False when nothing recorded under this hash can answer again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameView:
+    """One frame at the cut."""
+
+    call_id: str
+    agent_id: str
+    depth: int
+    status: str
+    generation: int | None
+    memory: JsonObject | None
+    """None where the trace does not record it."""
+    entries: tuple[EntryView, ...] = ()
+    input: Json = None
+    output: Json = None
+    has_output: bool = False
+    error: str | None = None
+    budget: str = ""
+    """What was spent up to the cut, in words; empty where nothing is known."""
+    fidelity: str = "exact"
+    """``exact``, ``inferred`` or ``missing``."""
+    notes: tuple[str, ...] = ()
+    """Why it is not exact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotView:
+    """A snapshot at a cut."""
+
+    trace_id: str
+    span_id: str | None
+    """None for the end of the trace."""
+    anchor: Anchor
+    taken_unix_nano: int | None
+    """The time of the cut in the recording."""
+    source: str
+    """Where the trace came from."""
+    frames: tuple[FrameView, ...]
+    """A frame before its children."""
+
+    @property
+    def fidelity(self) -> str:
+        """The least faithful of the frames."""
+        found = {frame.fidelity for frame in self.frames}
+        return next((word for word in ("missing", "inferred") if word in found), "exact")
+
+
+def snapshot_view(snapshot: Snapshot, *, source: str, taken_unix_nano: int | None = None) -> SnapshotView:
+    """The view of a snapshot.
+
+    Args:
+        snapshot: the snapshot; not changed, its payloads are shared.
+        source: what the trace was loaded from, to be shown.
+        taken_unix_nano: the time of the cut in the recording, where known.
+    """
+    origin = snapshot.provenance
+    return SnapshotView(
+        trace_id=origin.trace_id,
+        span_id=origin.span_id,
+        anchor=origin.anchor or "after",
+        taken_unix_nano=taken_unix_nano,
+        source=source,
+        frames=tuple(_frame_view(depth, frame) for depth, frame in snapshot.walk()),
+    )
+
+
+def _frame_view(depth: int, frame: Frame) -> FrameView:
+    notes = tuple(f"{note.what} ({note.count} times)" if note.count > 1 else note.what for note in frame.fidelity)
+    return FrameView(
+        call_id=frame.call_id,
+        agent_id=frame.agent_id or ("the run" if frame.call_id == ROOT_ID else "(no agent id)"),
+        depth=depth,
+        status=frame.status,
+        generation=frame.generation,
+        memory=frame.memory,
+        entries=tuple(_entry_view(kind, entry) for kind, entry in frame.journal),
+        input=frame.input,
+        output=frame.output,
+        has_output=frame.status == "completed",
+        error=f"{frame.error.type}: {frame.error.message}" if frame.error else None,
+        budget=_budget_text(frame.budget),
+        fidelity=frame.fidelity_level,
+        notes=notes,
+    )
+
+
+def _entry_view(kind: EntryKind, entry: JournalEntry) -> EntryView:
+    request = entry.request
+    name = short_hash(entry.content_hash)
+    if isinstance(request, ToolRequest):
+        name = f"{request.name} {json_text(request.arguments)}"
+    elif isinstance(request, Request):
+        name = f"{request.model or 'model turn'}, {plural(len(request.messages), 'message')}"
+    elif kind == "value":
+        name = "value taken"
+    last = entry.outcomes[-1] if entry.outcomes else None
+    return EntryView(
+        kind=kind,
+        name=name,
+        content_hash=entry.content_hash,
+        outcomes=len(entry.outcomes),
+        failed=sum(outcome.status != "ok" for outcome in entry.outcomes),
+        last=_last(last) if last else "",
+        answers=any(outcome.can_answer for outcome in entry.outcomes),
+    )
+
+
+def _last(outcome: Outcome) -> str:
+    if outcome.status == "aborted":
+        return "aborted"
+    if outcome.error is not None:
+        return f"{outcome.error.type}: {outcome.error.message}"
+    return outcome_text(outcome.output)
+
+
+def _budget_text(budget: Budget) -> str:
+    spent = budget.total()
+    if spent is None or not spent.call_count:
+        return ""
+    text = f"{plural(spent.call_count, 'model turn')}, {count(spent.prompt_tokens)} → "
+    text += f"{count(spent.completion_tokens)} tok"
+    return f"{text}, {cost(spent.costs[NANO_USD])}" if NANO_USD in spent.costs else text
+
+
+def snapshot_document(view: SnapshotView, span_name: str, plan: ReplayPlan | None) -> Document:
+    """The snapshot as lines: where the cut is, what a replay would do, the frames, then each frame in full."""
+    out = Builder()
+    where = f"{view.anchor} {one_line(span_name)}" if view.span_id else "at the end of the trace"
+    out.line(Piece("state ", "dim"), Piece(where, "strong"))
+    facts = [plural(len(view.frames), "frame"), f"fidelity: {view.fidelity}"]
+    if view.taken_unix_nano is not None:
+        facts.insert(0, clock(view.taken_unix_nano))
+    out.line(Piece(" · ".join(facts), "dim"))
+    out.line(Piece(f"from {one_line(view.source, 'unknown source')}", "dim"))
+    if plan is not None:
+        _plan(out, plan)
+    out.heading("frames")
+    for frame in view.frames:
+        _row(out, frame)
+    if not view.frames:
+        out.line(Piece("No agent had started yet.", "dim"), indent=2)
+    for i, frame in enumerate(view.frames):
+        _frame(out, frame, f"f{i}")
+    return out.document(where)
+
+
+def _plan(out: Builder, plan: ReplayPlan) -> None:
+    out.heading("a replay from here")
+    out.text("plan", plan.sentence, indent=2)
+    if plan.problem:
+        out.text("problem", plan.problem, style="warning", indent=2, first=(Piece("! ", "warning"),))
+    if plan.warning:
+        out.text("warning", plan.warning, style="warning", indent=2, first=(Piece("! ", "warning"),))
+    if not plan.problem:
+        out.line(Piece("r", "key"), Piece(" starts it, after asking", "dim"), indent=2)
+
+
+def _row(out: Builder, frame: FrameView) -> None:
+    word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
+    prompts = sum(entry.kind == "prompt" for entry in frame.entries)
+    tools = sum(entry.kind == "tool" for entry in frame.entries)
+    held = f"  ◆{prompts} ▲{tools}"
+    keys = "" if frame.memory is None else f"  memory: {plural(len(frame.memory), 'key')}"
+    # Depth is bounded by the snapshot format, but a pane is narrow.
+    out.line(
+        Piece("● ", "agent"),
+        Piece(one_line(frame.agent_id), "strong"),
+        Piece(f"  {word}", style),
+        Piece(held + keys, "dim"),
+        Piece("" if frame.fidelity == "exact" else f"  {frame.fidelity}", "warning"),
+        indent=2 + 2 * min(frame.depth, 12),
+    )
+
+
+def _frame(out: Builder, frame: FrameView, key: str) -> None:
+    word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
+    generation = "" if frame.generation is None else f"  generation {frame.generation}"
+    out.heading(f"● {one_line(frame.agent_id)}", Piece(f"  {word}", style), Piece(generation, "dim"))
+    out.line(Piece("call id ", "dim"), Piece(one_line(frame.call_id), "dim"), indent=2)
+    if frame.fidelity != "exact" or frame.notes:
+        notes = "; ".join(one_line(note) for note in frame.notes)
+        out.text(f"{key}.fidelity", f"{frame.fidelity}{': ' if notes else ''}{notes}", style="warning", indent=2,
+                 first=(Piece("! ", "warning"),))  # fmt: skip
+    if frame.budget:
+        out.line(Piece("spent ", "dim"), Piece(one_line(frame.budget)), indent=2)
+    if frame.input is not None:
+        out.line(Piece("input", "key"), indent=2)
+        out.json(f"{key}.input", frame.input, indent=4)
+    if frame.memory is None:
+        out.line(Piece("memory", "key"), Piece("  not recorded", "warning"), indent=2)
+    elif not frame.memory:
+        out.line(Piece("memory", "key"), Piece("  empty", "dim"), indent=2)
+    else:
+        out.line(Piece("memory", "key"), indent=2)
+        out.json(f"{key}.memory", dict(frame.memory), indent=4)
+    _entries(out, frame, key)
+    if frame.has_output:
+        out.line(Piece("output", "key"), indent=2)
+        out.json(f"{key}.output", frame.output, indent=4)
+    if frame.error:
+        out.text(f"{key}.error", frame.error, style="error", indent=2, first=(Piece("✗ ", "error"),))
+
+
+def _entries(out: Builder, frame: FrameView, key: str) -> None:
+    if not frame.entries:
+        out.line(Piece("journal", "key"), Piece("  empty", "dim"), indent=2)
+        return
+    out.line(Piece("journal", "key"), Piece(f"  {plural(len(frame.entries), 'entry', 'entries')}", "dim"), indent=2)
+    out.close()
+    for entry in frame.entries:
+        glyph, style = _ENTRY[entry.kind]
+        times = f" x{entry.outcomes}" if entry.outcomes > 1 else ""
+        failed = f" ✗{entry.failed}" if entry.failed else ""
+        out.line(
+            Piece(f"{glyph} {one_line(entry.name)}", style),
+            Piece(times, "strong"),
+            Piece(failed, "error"),
+            Piece("" if entry.answers else " cannot answer", "warning"),
+            Piece(f"  {short_hash(entry.content_hash)}", "dim"),
+            Piece("  → " + one_line(entry.last, "nothing"), "dim" if not entry.failed else ""),
+            indent=4,
+        )
+    out.close()
+
+
+def short_hash(content_hash: str) -> str:
+    """A hash as a name for people: its first eight hex digits."""
+    return one_line(content_hash.rpartition(":")[2][:8])
+
+
+def outcome_text(output: Json) -> str:
+    """A recorded outcome on one line: the text of a message where it is one, else its JSON."""
+    if isinstance(output, dict) and isinstance(output.get("parts"), list):
+        shown = []
+        for part in output["parts"]:
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "tool_call":
+                shown.append(f"▲ {part.get('name')} {json_text(part.get('arguments'))}")
+            elif isinstance(part.get("content"), str):
+                shown.append(part["content"])
+        return "  ".join(shown)
+    return output if isinstance(output, str) else json_text(output)

@@ -1,0 +1,233 @@
+"""Text for the screen: trace text made harmless, measured in cells, and numbers made short.
+
+Trace text is hostile. Whatever reaches a screen goes through ``visible`` or ``one_line`` first: control characters,
+bidirectional overrides and zero-width characters come out as visible stand-ins, so that nothing is obeyed, hidden or
+shifts a column. Nothing here parses markup.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+
+from rich.cells import cell_len, set_cell_size, split_graphemes
+
+NO_NAME = "(no name)"
+"""Shown in place of an empty name."""
+
+ELLIPSIS = "…"
+
+ONE_LINE_LIMIT = 2000
+"""Characters of a text that a one-line place looks at; no screen is wider, and a name may be megabytes long."""
+
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufe0e\ufe0f" + _INVISIBLE + "]")
+_HOSTILE_OR_PAIR = re.compile("\r\n|" + _HOSTILE.pattern)
+_LINE_BREAK = re.compile("\r\n|[\n\u0085\u2028\u2029]")
+_BREAKS = frozenset(("\r\n", "\n", "\u0085", "\u2028", "\u2029"))
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    char = match.group()
+    if char in _BREAKS:
+        return "⏎"
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if code in (0xFE0E, 0xFE0F):
+        # They only choose between the text and the emoji picture, and terminals disagree on the width that follows.
+        return ""
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return f"<U+{code:04X}>"
+
+
+def visible(text: str) -> str:
+    """The text as one line in which every hostile character is a visible stand-in (``␛``, ``⏎``, ``<U+202E>``).
+
+    Cost: one scan; a clean text comes back as the same object.
+    """
+    if _HOSTILE.search(text) is None:
+        return text
+    return _HOSTILE_OR_PAIR.sub(_stand_in, text)
+
+
+def one_line(text: str | None, empty: str = NO_NAME) -> str:
+    """A name or short text for one row: visible, without outer white space, cut at ``ONE_LINE_LIMIT`` characters."""
+    shown = visible(text[:ONE_LINE_LIMIT] if text else "").strip()
+    return shown or empty
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a longer text, each made visible; tabs become four spaces, line breaks of every kind break."""
+    return [visible(line.replace("\t", "    ")) for line in _LINE_BREAK.split(text)]
+
+
+def width_of(text: str) -> int:
+    """Cells that the text takes on the screen."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` cells of the text, with an ellipsis where something is missing.
+
+    A wide character is never cut in half: where only one of its two cells would fit, it is left out.
+    """
+    if width <= 0:
+        return ""
+    if width_of(text) <= width:
+        return text
+    if text.isascii():
+        return text[: width - 1] + ELLIPSIS
+    return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """Exactly ``width`` cells: cut where longer, padded with spaces where shorter."""
+    shown = cut(text, width)
+    pad = " " * (max(width, 0) - width_of(shown))
+    return pad + shown if right else shown + pad
+
+
+def wrap_at(text: str, width: int, hang: int = 0) -> list[tuple[int, int]]:
+    """Where a line breaks when it may be ``width`` cells wide: ``(start, end)`` of each row, covering all the text.
+
+    Rows after the first are ``hang`` cells narrower.
+
+    Breaks after a space where one is in the last half of the row, else between characters. Never empty.
+    """
+    width = max(width, 2)
+    if len(text) <= width and (text.isascii() or cell_len(text) <= width):
+        return [(0, len(text))]
+    if not text.isascii():
+        return _wrap_wide(text, width, hang)
+    rows = []
+    start, size = 0, len(text)
+    while size - start > width:
+        space = text.rfind(" ", start + width // 2, start + width + 1)
+        end = space + 1 if space >= 0 else start + width
+        rows.append((start, end))
+        if not start:
+            width = max(width - hang, 2)
+        start = end
+    if start < size:
+        rows.append((start, size))
+    return rows
+
+
+def _wrap_wide(text: str, width: int, hang: int) -> list[tuple[int, int]]:
+    spans, _ = split_graphemes(text)
+    rows = []
+    start = used = 0
+    space = -1
+    for begin, end, cells in spans:
+        if used + cells > width and begin > start:
+            if space > start:
+                rows.append((start, space))
+                used = cell_len(text[space:begin])
+                start = space
+            else:
+                rows.append((start, begin))
+                start, used = begin, 0
+            if len(rows) == 1:
+                width = max(width - hang, 2)
+            space = -1
+        used += cells
+        if text[begin] == " " and used > width // 2:
+            space = end
+    rows.append((start, len(text)))
+    return rows
+
+
+def duration(ns: int | None) -> str:
+    """A length of time, short: ``412 ms``, ``4.21 s``, ``3 m 05 s``; ``-`` for None, a minus sign where negative."""
+    if ns is None:
+        return "-"
+    if ns < 0:
+        return "-" + duration(-ns)
+    if ns < 1_000:
+        return f"{ns} ns"
+    if ns < 1_000_000:
+        return f"{_short(ns, 1_000)} µs"
+    if ns < 1_000_000_000:
+        return f"{_short(ns, 1_000_000)} ms"
+    if ns < 60 * 1_000_000_000:
+        return f"{ns / 1_000_000_000:.2f} s"
+    seconds = ns // 1_000_000_000
+    if seconds < 3600:
+        return f"{seconds // 60} m {seconds % 60:02} s"
+    if seconds < 48 * 3600:
+        return f"{seconds // 3600} h {seconds % 3600 // 60:02} m"
+    return f"{seconds // 86400} d {seconds % 86400 // 3600:02} h"
+
+
+def _short(value: int, unit: int) -> str:
+    whole = value / unit
+    return f"{whole:.0f}" if whole >= 10 or value % unit == 0 else f"{whole:.1f}"
+
+
+def count(number: int | None) -> str:
+    """A count, short: ``940``, ``2.1k``, ``31M``; ``-`` for None."""
+    if number is None:
+        return "-"
+    for unit, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if number >= unit:
+            return f"{_short(number, unit)}{letter}"
+    return str(number)
+
+
+def plural(number: int, noun: str, many: str | None = None) -> str:
+    """``1 span``, ``2 spans``, ``1,204 spans``."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def cost(nano_usd: int | None) -> str:
+    """Money from billionths of a dollar: ``$0.0042``, ``$12.30``; ``-`` for None."""
+    if nano_usd is None:
+        return "-"
+    sign = "-" if nano_usd < 0 else ""
+    dollars = abs(nano_usd) / 1_000_000_000
+    if dollars >= 1 or nano_usd == 0:
+        return f"{sign}${dollars:,.2f}"
+    if dollars >= 0.01:
+        return f"{sign}${dollars:.3f}"
+    return f"{sign}${dollars:.4f}" if dollars >= 0.0001 else f"{sign}<$0.0001"
+
+
+def size(count_bytes: int | None) -> str:
+    """A number of bytes: ``812 B``, ``14 KB``, ``3.1 MB``."""
+    if count_bytes is None:
+        return "size unknown"
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if count_bytes >= unit:
+            return f"{_short(count_bytes, unit)} {name}"
+    return f"{count_bytes} B"
+
+
+def _moment(unix_nano: int, zone: tzinfo | None) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(unix_nano // 1_000_000_000, UTC).astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        # A producer's nonsense time, centuries away: no calendar shows it.
+        return None
+
+
+def clock(unix_nano: int | None, zone: tzinfo | None = None) -> str:
+    """Date and time of day in the given zone, by default the local one: ``29 Nov 14:02:11``."""
+    moment = None if unix_nano is None else _moment(unix_nano, zone)
+    if moment is None:
+        return "no time"
+    return f"{moment.day:2} {moment:%b %H:%M:%S}"
+
+
+def clock_exact(unix_nano: int | None, zone: tzinfo | None = None) -> str:
+    """The moment to the nanosecond, with its zone, for a detail line."""
+    moment = None if unix_nano is None else _moment(unix_nano, zone)
+    if moment is None or unix_nano is None:
+        return "no time recorded" if unix_nano is None else f"{unix_nano} ns (no date)"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_nano % 1_000_000_000:09} {moment:%Z}"

@@ -1,0 +1,84 @@
+"""The app: holds the session and the themes, pushes screens, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+
+from .keymap import bindings
+from .screens.base import PaneScreen
+from .screens.notes import HelpScreen
+from .screens.traces import TracesScreen
+from .session import Session
+from .theme import DARK, LIGHT, fallback_variables
+from .widgets.drawn import HasAscii
+
+
+class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
+    """Retrospan's screen.
+
+    Args:
+        session: everything behind the screen.
+        dark: which theme to start with.
+        ascii_only: draw our own signs in ASCII; None decides by the encoding of the terminal.
+        clock: seconds, for the rate of a load.
+    """
+
+    TITLE = "Retrospan"
+    CSS_PATH = "styles.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        dark: bool = True,
+        ascii_only: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.ascii_only = not _can_encode_signs() if ascii_only is None else ascii_only
+        self._clock = clock
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name if dark else LIGHT.name
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our variables, for themes that do not have them."""
+        return fallback_variables(dark=self.current_theme.dark)
+
+    def on_mount(self) -> None:
+        """Show the list of traces."""
+        self.push_screen(TracesScreen(self.session, self._clock))
+
+    def action_help(self) -> None:
+        """Explain the keys of the screen."""
+        screen = self.screen
+        if isinstance(screen, PaneScreen) and not isinstance(screen, HelpScreen):
+            self.push_screen(HelpScreen(screen.help_nodes()))
+        elif isinstance(screen, HelpScreen):
+            screen.action_help()
+
+    def action_toggle_dark(self) -> None:
+        """The other theme."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+
+    def action_interrupt(self) -> None:
+        """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""
+        self.notify("q leaves Retrospan.", markup=False)
+
+
+def _can_encode_signs() -> bool:
+    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+    try:
+        "●◆▲■█▏⏎".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""Questions answered in a worker thread, one at a time, of which only the newest matters.
+
+A fast cursor asks more often than answers come. While one question runs, later ones replace each other; when it is
+done, the newest is asked, and an answer that is no longer wanted is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Generic, TypeVar
+
+from textual.message import Message
+from textual.screen import Screen
+
+Question = TypeVar("Question")
+Found = TypeVar("Found")
+
+
+class Answered(Message):
+    """A worker is done. Delivered by ``AskingScreen``."""
+
+    def __init__(self, deliver: Callable[[], None]) -> None:
+        super().__init__()
+        self.deliver = deliver
+
+
+class AskingScreen(Screen[None]):
+    """A screen whose workers report back through ``Answered``."""
+
+    def on_answered(self, message: Answered) -> None:
+        """Hand the answer to the one who asked, on the screen's own thread."""
+        message.stop()
+        message.deliver()
+
+
+class Latest(Generic[Question, Found]):
+    """Runs one kind of question for a screen.
+
+    Args:
+        screen: the screen that asks.
+        name: names the worker.
+        work: answers a question; blocks, runs in a thread, touches no widget.
+        done: takes the answer to the newest question.
+        failed: takes the error where there was one.
+    """
+
+    def __init__(
+        self,
+        screen: AskingScreen,
+        name: str,
+        work: Callable[[Question], Found],
+        done: Callable[[Question, Found], None],
+        failed: Callable[[Question, Exception], None],
+    ) -> None:
+        self._screen = screen
+        self._name = name
+        self._work = work
+        self._done = done
+        self._failed = failed
+        self._generation = 0
+        self._waiting: list[Question] = []
+        self.is_running = False
+        self.asked = 0
+        """Questions that were really put to a worker: tests count them."""
+
+    def ask(self, question: Question) -> None:
+        """Want the answer to this question, and to no earlier one."""
+        self._generation += 1
+        self._waiting[:] = [question]
+        if not self.is_running:
+            self._start()
+
+    def drop(self) -> None:
+        """Want no answer any more."""
+        self._generation += 1
+        self._waiting.clear()
+
+    def _start(self) -> None:
+        question = self._waiting.pop()
+        self.is_running = True
+        self.asked += 1
+        self._screen.run_worker(
+            partial(self._run, question, self._generation),
+            name=self._name,
+            group=self._name,
+            description=f"{self._name} {question!r}"[:120],
+            thread=True,
+            exit_on_error=False,
+        )
+
+    def _run(self, question: Question, generation: int) -> None:
+        deliver: Callable[[], None]
+        try:
+            found = self._work(question)
+        except Exception as error:  # noqa: BLE001 - the worker border: whatever happened is shown, never swallowed
+            deliver = partial(self._deliver_error, question, generation, error)
+        else:
+            deliver = partial(self._deliver, question, generation, found)
+        self._screen.post_message(Answered(deliver))
+
+    def _deliver(self, question: Question, generation: int, found: Found) -> None:
+        self._next()
+        if generation == self._generation:
+            self._done(question, found)
+
+    def _deliver_error(self, question: Question, generation: int, error: Exception) -> None:
+        self._next()
+        if generation == self._generation:
+            self._failed(question, error)
+
+    def _next(self) -> None:
+        self.is_running = False
+        if self._waiting:
+            self._start()

@@ -1,0 +1,1 @@
+"""Screens: they wire keys, workers and widgets; they neither query nor draw."""

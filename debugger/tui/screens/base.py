@@ -1,0 +1,99 @@
+"""What all full screens share: a header, a key line that follows the focus, panes that Tab goes through, help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from ...analysis.text import one_line
+from ..keymap import FIRST, bindings
+from ..latest import AskingScreen
+from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.key_line import KeyLine
+
+ALWAYS: Sequence[Binding] = [b for b in bindings("app") if isinstance(b, Binding) and b.id in ("app.help", "app.quit")]
+
+
+def own_bindings(node: object) -> list[Binding]:
+    """The bindings that a node's class declares, its own before inherited ones."""
+    out: list[Binding] = []
+    for kind in type(node).__mro__:
+        for binding in kind.__dict__.get("BINDINGS", ()):
+            if isinstance(binding, Binding) and binding.id and all(binding.id != known.id for known in out):
+                out.append(binding)
+    return out
+
+
+class PaneScreen(AskingScreen, inherit_bindings=False):
+    """A full screen with panes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("screen")
+    AUTO_FOCUS = ""
+
+    def header(self) -> Iterable[Drawable]:
+        """What the header says."""
+        return (Run(" Retrospan", "strong"),)
+
+    def header_right(self) -> Iterable[Drawable]:
+        """What stands at the header's right edge."""
+        return ()
+
+    def panes(self) -> Sequence[Widget]:
+        """The panes that Tab goes through, in order."""
+        return [widget for widget in self.query("*") if widget.can_focus and widget.display]
+
+    def help_nodes(self) -> Sequence[object]:
+        """Whose keys the help explains: the screen's, its panes', the app's."""
+        return [self, *self.panes(), self.app]
+
+    def draw_header(self) -> None:
+        """Write the header again."""
+        for header in self.query("#header").results(OneLine):
+            header.pieces = tuple(self.header())
+            header.right = tuple(self.header_right())
+
+    def offer_keys(self) -> None:
+        """Write the key line again, for the pane that has the focus."""
+        focused = self.focused
+        nodes = focused.ancestors_with_self if focused is not None else [self]
+        found = [b for node in nodes if node is not self.app for b in own_bindings(node) if b.show]
+        found.sort(key=lambda binding: FIRST.index(binding.id) if binding.id in FIRST else len(FIRST))
+        if len(self.panes()) < 2:
+            found = [binding for binding in found if binding.id != "screen.next"]
+        for line in self.query(KeyLine):
+            line.offer(found, ALWAYS)
+
+    def on_mount(self) -> None:
+        """Draw what does not depend on data."""
+        self.draw_header()
+        self.offer_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Other pane, other keys."""
+        self.offer_keys()
+
+    def say(self, text: str, *, warning: bool = False) -> None:
+        """A short notice. The text may come from a trace: it is made visible and never read as markup."""
+        self.notify(one_line(text), severity="warning" if warning else "information", markup=False)
+
+    def action_next_pane(self) -> None:
+        """Focus the next pane."""
+        self._step(1)
+
+    def action_previous_pane(self) -> None:
+        """Focus the previous pane."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        panes = self.panes()
+        if not panes:
+            return
+        at = panes.index(self.focused) if self.focused in panes else -1 if by > 0 else 0
+        self.focus_pane(panes[(at + by) % len(panes)])
+
+    def focus_pane(self, pane: Widget) -> None:
+        """Go to a pane."""
+        pane.focus()

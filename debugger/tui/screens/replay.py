@@ -1,0 +1,192 @@
+"""A replay while it runs, and how it came out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from ...analysis.problem import problem_document, problem_of
+from ...analysis.replay_view import counts_text, headline, result_document
+from ...analysis.text import one_line
+from ...replay.model import ReplayCall, ReplayJob, ReplayReport
+from ...store.rows import SpanRow, TraceRow
+from ..keymap import bindings
+from ..latest import Latest
+from ..session import Session
+from ..widgets.drawn import Drawable, Drawn, OneLine, Run
+from ..widgets.key_line import KeyLine
+from ..widgets.line_view import LineView
+from ..widgets.replay_list import ReplayList
+from .base import PaneScreen
+
+_STOPPED = frozenset(("missed", "error"))
+
+
+class CallsArrived(Message):
+    """Calls of the replay wait to be drawn."""
+
+    def can_replace(self, message: Message) -> bool:
+        """One drawing takes all that wait."""
+        return isinstance(message, CallsArrived)
+
+
+class ReplayScreen(PaneScreen):
+    """Runs one job and shows it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("replay")
+
+    def __init__(
+        self, session: Session, job: ReplayJob, trace_name: str, where: str, recorded: Mapping[str, SpanRow]
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self.job = job
+        self._trace_name = trace_name
+        self._where = where
+        self._recorded = recorded
+        self._arrived: deque[ReplayCall] = deque()
+        self._stop = False
+        self.report: ReplayReport | None = None
+        self.has_ended = False
+        self._run: Latest[ReplayJob, ReplayReport] = Latest(self, "replay", self._replay, self._done, self._broke)
+        self._find: Latest[str, TraceRow | None] = Latest(self, "find", self._find_row, self._show_row, self._no_row)
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield OneLine(id="header")
+        yield OneLine(id="columns")
+        yield ReplayList(self._recorded, id="calls")
+        yield LineView(id="result")
+        yield KeyLine(id="keys")
+
+    @property
+    def calls(self) -> ReplayList:
+        """The upper pane."""
+        return self.query_one(ReplayList)
+
+    @property
+    def result(self) -> LineView:
+        """The lower pane, once there is a result."""
+        return self.query_one(LineView)
+
+    def panes(self) -> Sequence[Widget]:
+        """The result is a pane once it is there."""
+        return [self.calls, self.result] if self.has_ended else [self.calls]
+
+    def header(self) -> Iterable[Drawable]:
+        """What is replayed, how, and how far it is."""
+        job = self.job
+        yield Run(f" ↺ replay of {one_line(self._trace_name)}", "strong")
+        yield Run(f", {self._where}", "dim")
+        live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
+        yield Run(f", live {' and '.join(live)}" if live else ", strict", "warning" if live else "dim")
+        if self.report is not None:
+            done = headline(self.report)
+            yield Run(f"   {done.text}", done.style)
+        elif not self.has_ended:
+            yield Run("   stopping…" if self._stop else "   running…", "warning")
+
+    def header_right(self) -> Iterable[Drawable]:
+        """The calls by status."""
+        yield Run(f"{counts_text(self.calls.calls.values())} ")
+
+    def on_mount(self) -> None:
+        """Start."""
+        super().on_mount()
+        self.calls.focus()
+        self.call_after_refresh(self._draw_columns)
+        self._run.ask(self.job)
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self.call_after_refresh(self._draw_columns)
+
+    def _draw_columns(self) -> None:
+        self.query_one("#columns", OneLine).pieces = self.calls.header_pieces()
+
+    def on_unmount(self) -> None:
+        """Let a replay end."""
+        self._stop = True
+
+    # The run.
+
+    def _replay(self, job: ReplayJob) -> ReplayReport:
+        def arrived(call: ReplayCall) -> None:
+            self._arrived.append(call)
+            self.post_message(CallsArrived())
+
+        return self._session.replay(job, arrived, lambda: self._stop)
+
+    def on_calls_arrived(self) -> None:
+        """Draw what waits."""
+        waiting: list[ReplayCall] = []
+        while self._arrived:
+            waiting.append(self._arrived.popleft())
+        if waiting:
+            self.calls.add(waiting)
+            self.draw_header()
+
+    def _done(self, _: ReplayJob, report: ReplayReport) -> None:
+        self._arrived.clear()
+        self.report = report
+        self.calls.add(report.calls)
+        self.calls.empty_text = "No call was made."
+        self.calls.go_to_first(_STOPPED)
+        self.result.show(result_document(report))
+        self._end()
+
+    def _broke(self, _: ReplayJob, error: Exception) -> None:
+        self.calls.empty_text = "The replay could not run; below is why."
+        self.calls.refresh()
+        self.result.show(problem_document(problem_of(error, "the replay could not run")))
+        self._end()
+
+    def _end(self) -> None:
+        self.has_ended = True
+        self.add_class("-ended")
+        self.draw_header()
+        self.offer_keys()
+
+    # Keys.
+
+    def action_leave(self) -> None:
+        """Cancel what runs; go back from what has ended."""
+        if self.has_ended:
+            self.dismiss()
+        else:
+            self._stop = True
+            self.draw_header()
+
+    def on_drawn_opened(self, event: Drawn.Opened) -> None:
+        """A second click on a call opens the replay."""
+        if event.drawn is self.calls:
+            event.stop()
+            self.action_open()
+
+    def action_open(self) -> None:
+        """Open the replay's own trace."""
+        if not self.has_ended:
+            self.say("The replay is still running; esc cancels it.")
+        elif self.report is None or self.report.trace_id is None:
+            self.say("This replay left no trace.")
+        else:
+            self._find.ask(self.report.trace_id)
+
+    def _find_row(self, trace_id: str) -> TraceRow | None:
+        return next((row for row in self._session.traces() if row.trace_id == trace_id), None)
+
+    def _show_row(self, trace_id: str, row: TraceRow | None) -> None:
+        if row is None:
+            self.say(f"The replay's trace {trace_id} is not loaded.", warning=True)
+            return
+        from .trace import TraceScreen  # the two screens open each other
+
+        self.app.switch_screen(TraceScreen(self._session, row))
+
+    def _no_row(self, _: str, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)

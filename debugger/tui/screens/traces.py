@@ -1,0 +1,219 @@
+"""The trace list: what was loaded, while it loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.message import Message
+
+from ...analysis.problem import problem_document, problem_of
+from ...analysis.text import one_line, plural, size
+from ...analysis.traces import SORTS, list_title
+from ...store.rows import IssueRow, LoadProgress, TraceRow
+from ..keymap import bindings
+from ..latest import Latest
+from ..session import Session
+from ..widgets.drawn import Drawable, Drawn, OneLine, Run
+from ..widgets.filter_line import FilterLine
+from ..widgets.key_line import KeyLine
+from ..widgets.trace_list import TraceList
+from .base import PaneScreen
+from .notes import NotesScreen, issues_document
+from .trace import TraceScreen
+
+EMPTY = (
+    "There are no traces here.",
+    "",
+    "retrospan FILE …     opens OpenTelemetry traces (OTLP/JSON, one file or a folder)",
+    "retrospan demo       opens the sample traces that come with Retrospan",
+    "",
+    "i shows what was odd in the input; q leaves.",
+)
+
+_RATE_AFTER = 0.2
+"""Seconds before a rate means something."""
+
+
+class LoadMoved(Message):
+    """Some more is loaded."""
+
+    def __init__(self, progress: LoadProgress) -> None:
+        super().__init__()
+        self.progress = progress
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest progress is worth drawing."""
+        return isinstance(message, LoadMoved)
+
+
+class TracesScreen(PaneScreen):
+    """The list of traces. It loads the input itself, once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
+
+    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._session = session
+        self._clock = clock
+        self._stop_loading = False
+        self._loading = True
+        self._began = clock()
+        self._progress: LoadProgress | None = None
+        self._issues: Sequence[IssueRow] = ()
+        self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._list: Latest[None, tuple[list[TraceRow], list[IssueRow]]] = Latest(
+            self, "list", self._list_now, self._listed, self._failed
+        )
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield OneLine(id="header")
+        yield FilterLine(id="filter")
+        yield OneLine(id="columns")
+        yield TraceList(id="traces")
+        yield KeyLine(id="keys")
+
+    # What is shown.
+
+    def header(self) -> Iterable[Drawable]:
+        """Program, what is loaded, how far loading has come."""
+        table = self.query_one(TraceList)
+        yield Run(" Retrospan", "strong")
+        yield Run(f"   {list_title(table.traces)}", "dim")
+        if table.filter_text:
+            yield Run(f"   {len(table.lines):,} shown", "warning")
+        if self._loading:
+            yield Run(f"   {self._progress_text()}", "warning")
+
+    def _progress_text(self) -> str:
+        done = self._progress
+        if done is None:
+            return "loading…"
+        text = f"loading {one_line(done.path)}: {plural(done.spans, 'span')}"
+        if done.bytes_total:
+            text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
+        took = self._clock() - self._began
+        return f"{text}, {done.spans / took:,.0f} spans/s" if took > _RATE_AFTER else text
+
+    def header_right(self) -> Iterable[Drawable]:
+        """The notes on the input."""
+        if self._issues:
+            yield Run(f"! {plural(len(self._issues), 'input note')} (i) ", "warning")
+
+    def _draw(self) -> None:
+        self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        self.draw_header()
+
+    # Loading.
+
+    def on_mount(self) -> None:
+        """Start to load."""
+        super().on_mount()
+        self.query_one(TraceList).focus()
+        self._load.ask(None)
+
+    def on_unmount(self) -> None:
+        """Let a load end."""
+        self._stop_loading = True
+
+    def on_screen_resume(self) -> None:
+        """A replay may have made a new trace."""
+        if not self._loading:
+            self._list.ask(None)
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self.call_after_refresh(self._draw)
+
+    def _load_now(self, _: None) -> None:
+        def moved(progress: LoadProgress) -> None:
+            self.post_message(LoadMoved(progress))
+
+        self._session.load(moved, lambda: self._stop_loading)
+
+    def _list_now(self, _: None) -> tuple[list[TraceRow], list[IssueRow]]:
+        return self._session.traces(), self._session.issues()
+
+    def on_load_moved(self, message: LoadMoved) -> None:
+        """Show how far it is, and what is there already."""
+        self._progress = message.progress
+        self.draw_header()
+        if not self._list.is_running:
+            self._list.ask(None)
+
+    def _loaded(self, _: None, __: None) -> None:
+        self._loading = False
+        if self._stop_loading:
+            self.say("Loading was stopped; what is listed is usable.", warning=True)
+        self._list.ask(None)
+
+    def _load_failed(self, _: None, error: Exception) -> None:
+        self._loading = False
+        self._list.ask(None)
+        self._failed(None, error, "the input could not be loaded")
+
+    def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
+        rows, self._issues = found
+        table = self.query_one(TraceList)
+        table.empty_text = ("Loading…",) if self._loading else EMPTY
+        table.show(rows)
+        self._draw()
+
+    def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
+        self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
+
+    # Keys.
+
+    def on_drawn_opened(self, event: Drawn.Opened) -> None:
+        """A second click opens."""
+        event.stop()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the trace under the cursor."""
+        row = self.query_one(TraceList).selected
+        if row is not None:
+            self.app.push_screen(TraceScreen(self._session, row))
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        line = self.query_one(FilterLine)
+        line.add_class("-open")
+        line.focus()
+
+    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
+        """Filter as it is typed."""
+        table = self.query_one(TraceList)
+        if table.filter_text == event.text:
+            return
+        table.filter_text = event.text
+        table.rearrange()
+        self._draw()
+
+    def on_filter_line_left(self) -> None:
+        """Back to the list; an empty filter takes no room."""
+        line = self.query_one(FilterLine)
+        line.set_class(bool(line.text), "-open")
+        self.query_one(TraceList).focus()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        table = self.query_one(TraceList)
+        order = list(SORTS)
+        table.sort = order[(order.index(table.sort) + 1) % len(order)]
+        table.rearrange()
+        self._draw()
+
+    def action_issues(self) -> None:
+        """List what was odd in the input."""
+        self.app.push_screen(NotesScreen("notes on the input", issues_document(self._issues)))
+
+    def action_cancel(self) -> None:
+        """Stop loading, else clear the filter."""
+        if self._loading:
+            self._stop_loading = True
+        elif self.query_one(FilterLine).text:
+            self.query_one(FilterLine).text = ""
+            self.on_filter_line_left()

@@ -1,0 +1,65 @@
+"""What the screens need of the rest of the program, as one narrow protocol.
+
+The screens never see a store, a database or a child process. Every method blocks and is called in a worker thread; they
+raise errors whose text can be shown as it is (``hint`` and ``nearest`` are shown too, where an error has them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from runtime.messages import Call
+from runtime.trace import Span
+
+from ..analysis.snapshot_view import SnapshotView
+from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+
+
+class Session(Protocol):
+    """Everything behind the screens. Safe to call from several threads at once."""
+
+    def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
+        """Read the inputs. Traces that are read already can be listed while it runs."""
+
+    def traces(self) -> list[TraceRow]:
+        """All traces, replays among them."""
+
+    def spans(self, trace_id: str) -> list[SpanRow]:
+        """The spans of a trace, by start."""
+
+    def call(self, trace_id: str, span_id: str) -> Call:
+        """What a span means, with its messages."""
+
+    def span(self, trace_id: str, span_id: str) -> list[Span]:
+        """The span as it was written; several where different ones share the id, none if it is not there."""
+
+    def issues(self) -> list[IssueRow]:
+        """What was odd in the inputs."""
+
+    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
+        """The state at a cut.
+
+        Raises:
+            RestoreError: there is no such cut; names the nearest ones that work.
+        """
+
+    def plan(self, job: ReplayJob) -> ReplayPlan:
+        """What the job would do. A job that cannot run has a plan with a problem; that is no error."""
+
+    def replay(
+        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+    ) -> ReplayReport:
+        """Run the job to its end.
+
+        Args:
+            job: what to run.
+            on_call: called in this thread for each call as it starts and again as it ends.
+            cancelled: asked often; True ends the run.
+
+        Returns: the report, also for a run that diverged, failed or was cancelled.
+        """
+
+    def branches(self, trace_id: str) -> list[TraceRow]:
+        """The replays of a trace, oldest first."""

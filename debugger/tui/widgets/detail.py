@@ -1,0 +1,106 @@
+"""The detail pane: tabs over one viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, TypeAlias
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from ...analysis.document import Document
+from ...analysis.text import width_of
+from ..keymap import bindings
+from .drawn import Drawable, OneLine, Run
+from .line_view import LineView
+
+Tab: TypeAlias = Literal["conversation", "attributes", "snapshot"]
+
+TABS: tuple[Tab, ...] = ("conversation", "attributes", "snapshot")
+
+
+class TabLine(OneLine):
+    """The tabs; a click chooses one."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab that was clicked."""
+        at = 0
+        for tab in TABS:
+            at += width_of(_label(tab, tab))
+            if event.x < at:
+                self.app.simulate_key(str(TABS.index(tab) + 1))
+                return
+
+
+class Detail(Vertical):
+    """Explains the span under the timeline's cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("detail")[2:]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.current: Tab = "conversation"
+        self.is_loading = False
+        self._documents: dict[Tab, Document] = {}
+        self._places: dict[Tab, tuple[int, frozenset[str]]] = {}
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield TabLine(id="tabs")
+        yield LineView(id="detail")
+
+    @property
+    def view(self) -> LineView:
+        """The viewer."""
+        return self.query_one(LineView)
+
+    def on_mount(self) -> None:
+        """Draw the tabs."""
+        self.draw_tabs()
+
+    def put(self, documents: Mapping[Tab, Document]) -> None:
+        """Other content for some tabs."""
+        for tab, document in documents.items():
+            self._documents[tab] = document
+            self._places.pop(tab, None)
+        self.is_loading = False
+        if self.current in documents:
+            self.view.show(documents[self.current])
+        self.draw_tabs()
+
+    def document(self, tab: Tab) -> Document:
+        """What a tab holds."""
+        return self._documents.get(tab, Document())
+
+    def choose(self, tab: Tab) -> None:
+        """Show a tab, where it was left."""
+        if tab == self.current:
+            return
+        self._places[self.current] = (self.view.cursor, self.view.opened)
+        self.current = tab
+        cursor, opened = self._places.get(tab, (0, frozenset()))
+        self.view.opened = opened
+        self.view.cursor = 0
+        self.view.show(self.document(tab), keep=bool(cursor or opened))
+        if cursor:
+            self.view.cursor = cursor
+        self.draw_tabs()
+
+    def draw_tabs(self) -> None:
+        """Draw the tab line."""
+        line = self.query_one(TabLine)
+        out: list[Drawable] = []
+        for tab in TABS:
+            out.append(Run(_label(tab, self.current), "heading" if tab == self.current else "dim"))
+        line.pieces = tuple(out)
+        line.right = (Run("loading… ", "dim"),) if self.is_loading else ()
+
+    def action_tab(self, by: int) -> None:
+        """Show the next or previous tab."""
+        self.choose(TABS[(TABS.index(self.current) + by) % len(TABS)])
+
+
+def _label(tab: Tab, current: Tab) -> str:
+    name = tab.capitalize()
+    return f" [{name}]" if tab == current else f"  {name} "

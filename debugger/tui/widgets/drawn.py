@@ -1,0 +1,284 @@
+"""The base of all widgets that draw: styles by name, strips from pieces, rows under a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ...analysis.document import Piece
+from ...analysis.text import cut, width_of
+from ..keymap import bindings
+
+LOOKS = frozenset(
+    f"look--{name}"
+    for name in (
+        "dim", "strong", "heading", "key", "string", "number", "error", "warning", "good", "removed", "added", "system",
+        "user", "assistant", "tool", "agent", "llm", "retriever", "reasoning", "fold", "line", "bar", "cursor",
+        "cursor-blurred", "mark",
+    )
+)  # fmt: skip
+"""Component classes of every drawn widget: the styles of ``analysis.document`` and a few of the screen's own."""
+
+_TO_ASCII = str.maketrans(
+    {
+        **dict(zip("●◆▲■○·✗✓◌↺»✎▣↳", "*#^=o.x+o%>~@>", strict=True)),
+        **dict(zip("▾▸▴▌│├└─┬┊⏎…↑↓←→", "v>^|||`-+:~~^v<>", strict=True)),
+        **dict(zip("▏▎▍▌▋▊▉█▐▒▶≥⇧⌫", "||||====|~>>^<", strict=True)),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Text in a style of the screen, which knows more styles than a document does."""
+
+    text: str
+    style: str = ""
+
+
+Drawable = Piece | Run
+
+
+class Look:
+    """Mixed into widgets that draw by line: named styles and strips."""
+
+    def style(self: Widget, name: str) -> Style:  # type: ignore[misc]
+        """The look of a style name in the present theme; null for the plain style."""
+        return self.get_component_rich_style(f"look--{name}", partial=True) if name else Style.null()
+
+    def strip(self: Widget, pieces: Iterable[Drawable], width: int, fill: str = "") -> Strip:  # type: ignore[misc]
+        """Exactly ``width`` cells of the pieces, cut with an ellipsis or padded, on the widget's own colours."""
+        plain = self.app.ascii_only if isinstance(self.app, HasAscii) else False
+        segments: list[Segment] = []
+        room = width
+        for piece in pieces:
+            text = cut(piece.text, room) if piece.text else ""
+            if not text:
+                continue
+            room -= width_of(text)
+            if plain:
+                text = text.translate(_TO_ASCII)
+            segments.append(Segment(text, Look.style(self, piece.style)))
+            if room <= 0:
+                break
+        if room > 0:
+            segments.append(Segment(" " * room))
+        base = self.rich_style + Look.style(self, fill) if fill else self.rich_style
+        return Strip(segments, width).apply_style(base)
+
+
+class HasAscii:
+    """An app that may be told to draw with ASCII signs only."""
+
+    ascii_only: bool = False
+
+
+class OneLine(Look, Widget, can_focus=False):
+    """One line of pieces: header, key line, tab line, ruler."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
+    DEFAULT_CSS = "OneLine { height: 1; }"
+
+    pieces: reactive[tuple[Drawable, ...]] = reactive[tuple[Drawable, ...]](())
+    """From the left."""
+    right: reactive[tuple[Drawable, ...]] = reactive[tuple[Drawable, ...]](())
+    """Kept at the right edge; it goes first where both do not fit."""
+
+    def render_line(self, y: int) -> Strip:
+        """The line; cost: O(pieces)."""
+        width = self.size.width
+        if y:
+            return Strip.blank(width, self.rich_style)
+        tail = sum(width_of(piece.text) for piece in self.right)
+        head = sum(width_of(piece.text) for piece in self.pieces)
+        if not self.right or tail > width // 2 or head + tail + 1 > width + max(head - 24, 0):
+            return self.strip(self.pieces, width)
+        left = self.strip(self.pieces, width - tail - 1)
+        return Strip.join([left, self.strip((Run(" "), *self.right), tail + 1)])
+
+
+class Drawn(Look, ScrollView, can_focus=True):
+    """Rows under a cursor, drawn by line from whatever the subclass holds.
+
+    A key that moves the cursor draws two rows, one that scrolls draws the page; strips are kept, so most of those are
+    found and not made. The number of rows costs nothing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
+    DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; }"
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+    """The row under the cursor; 0 where there are no rows."""
+    row_total: reactive[int] = reactive(0, repaint=False)
+    """How many rows there are."""
+
+    class Moved(Message):
+        """The cursor came to another row. Handler: ``on_drawn_moved``."""
+
+        def __init__(self, control: Drawn, row: int) -> None:
+            super().__init__()
+            self.drawn = control
+            self.row = row
+
+        @property
+        def control(self) -> Drawn:
+            """The widget."""
+            return self.drawn
+
+    class Opened(Moved):
+        """A row was clicked twice. Handler: ``on_drawn_opened``."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(512)
+        self.lines_painted = 0
+        """Lines that were asked for, since the widget was made: tests count them."""
+        self.rows_made = 0
+        """Lines that were really made, as no strip was kept for them."""
+
+    # What a subclass gives.
+
+    def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
+        """The row as pieces. Called for rows on the screen only."""
+        raise NotImplementedError
+
+    def row_key(self, row: int) -> Hashable:
+        """What, beside row, width and cursor, decides how the row looks."""
+        return None
+
+    def empty_pieces(self, y: int) -> Sequence[Drawable]:
+        """What a line says when there are no rows."""
+        return ()
+
+    # Rows.
+
+    def redraw(self, total: int, cursor: int | None = None) -> None:
+        """The rows have changed: forget all strips, keep the cursor inside, draw the page."""
+        self._strips.clear()
+        self.row_total = total
+        self.virtual_size = Size(self.size.width, total)
+        wanted = self.cursor if cursor is None else cursor
+        self.set_reactive(Drawn.cursor, min(max(wanted, 0), max(total - 1, 0)))
+        self.show_cursor()
+        self.refresh()
+
+    def redraw_rows(self, *rows: int) -> None:
+        """These rows have changed: draw them, if they are on the screen."""
+        for row in rows:
+            if row >= 0:
+                self.refresh_line(row)
+
+    def show_cursor(self) -> None:
+        """Scroll, without animation, until the cursor's row is on the screen."""
+        height = self.size.height
+        if not height:
+            return
+        top = self.scroll_offset.y
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False)
+
+    def validate_cursor(self, row: int) -> int:
+        """Keep the cursor on a row."""
+        return min(max(row, 0), max(self.row_total - 1, 0))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Draw the two rows, scroll if need be, and tell the screen."""
+        self.redraw_rows(old, new)
+        self.show_cursor()
+        self.post_message(self.Moved(self, new))
+
+    def notify_style_update(self) -> None:
+        """The theme or a pseudo class changed: all strips are stale."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """A line of the screen; cost: one look-up for a row that is kept, else one row made."""
+        self.lines_painted += 1
+        width = self.size.width
+        row = self.scroll_offset.y + y
+        if row >= self.row_total:
+            return self.strip(self.empty_pieces(y) if not self.row_total else (), width)
+        at_cursor = row == self.cursor
+        key = (row, width, at_cursor, at_cursor and self.has_focus, self.row_key(row))
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._make(row, width, at_cursor)
+        return strip
+
+    def _make(self, row: int, width: int, at_cursor: bool) -> Strip:
+        self.rows_made += 1
+        if not at_cursor:
+            return self.strip((Run(" "), *self.row_pieces(row, width - 1)), width)
+        fill = "cursor" if self.has_focus else "cursor-blurred"
+        return self.strip(
+            (Run("▌", "mark" if self.has_focus else "dim"), *self.row_pieces(row, width - 1)), width, fill
+        )
+
+    # Events and actions.
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Rows are as wide as the widget."""
+        self.virtual_size = Size(event.size.width, self.row_total)
+        self._strips.clear()
+        self.call_after_refresh(self.show_cursor)
+
+    def on_focus(self) -> None:
+        """The cursor's row shows which pane takes the keys."""
+        self.redraw_rows(self.cursor)
+
+    def on_blur(self) -> None:
+        """See ``on_focus``."""
+        self.redraw_rows(self.cursor)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor, a second one opens."""
+        row = self.scroll_offset.y + event.y
+        if row >= self.row_total:
+            return
+        self.cursor = row
+        if event.chain == 2:
+            self.post_message(self.Opened(self, row))
+
+    def _page(self) -> int:
+        return max(self.size.height - 1, 1)
+
+    def action_cursor_up(self) -> None:
+        """One row up."""
+        self.cursor -= 1
+
+    def action_cursor_down(self) -> None:
+        """One row down."""
+        self.cursor += 1
+
+    def action_page_up(self) -> None:
+        """One page up."""
+        self.cursor -= self._page()
+
+    def action_page_down(self) -> None:
+        """One page down."""
+        self.cursor += self._page()
+
+    def action_first(self) -> None:
+        """To the first row."""
+        self.cursor = 0
+
+    def action_last(self) -> None:
+        """To the last row."""
+        self.cursor = self.row_total - 1

@@ -1,0 +1,72 @@
+"""The calls of a replay as they happen, each beside the recorded call that answered it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from ...analysis.replay_view import ReplayRow, replay_row, row_pieces
+from ...analysis.text import fit
+from ...replay.model import ReplayCall
+from ...store.rows import SpanRow
+from .drawn import Drawable, Drawn, Run
+
+_STATUS = 12
+
+
+class ReplayList(Drawn):
+    """Follows the newest call while the cursor is on the last row."""
+
+    def __init__(self, recorded: Mapping[str, SpanRow], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._recorded = recorded
+        self.calls: dict[str, ReplayCall] = {}
+        """By call id, in the order in which they started."""
+        self._shown: list[ReplayRow] = []
+        self._place: dict[str, int] = {}
+        self.empty_text = "Starting the agent…"
+
+    def add(self, calls: Iterable[ReplayCall]) -> None:
+        """Calls that started or ended. Cost: of these calls only, and one page drawn."""
+        follows = self.cursor >= len(self._shown) - 1
+        for call in calls:
+            self.calls[call.call_id] = call
+            row = replay_row(call, self._recorded)
+            place = self._place.setdefault(call.call_id, len(self._shown))
+            if place < len(self._shown):
+                self._shown[place] = row
+            else:
+                self._shown.append(row)
+        self.redraw(len(self._shown), len(self._shown) - 1 if follows else None)
+
+    def go_to_first(self, statuses: frozenset[str]) -> None:
+        """Put the cursor on the first call with one of these statuses, else on the first call."""
+        self.cursor = next((i for i, row in enumerate(self._shown) if row.status in statuses), 0)
+
+    def header_pieces(self) -> tuple[Drawable, ...]:
+        """Column names."""
+        width = max(self.scrollable_content_region.width - 1, 0)
+        half = self._half(width)
+        left = fit("recorded", half)
+        return (Run(f" {left}  ", "dim"), Run(fit("replay", half) + "  ", "dim"), Run("answered by", "dim"))
+
+    def _half(self, width: int) -> int:
+        return max((width - _STATUS - 4) // 2, 8)
+
+    def row_key(self, row: int) -> Hashable:
+        """The call as it is now."""
+        return self._shown[row]
+
+    def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
+        """Recorded call, replayed call, status."""
+        shown = self._shown[row]
+        name, status = row_pieces(shown)
+        half = self._half(width)
+        return (
+            Run(fit(f"{name.text[:2]}{shown.recorded}", half) + "  ", name.style if shown.origin_span_id else "dim"),
+            Run(fit(name.text, half) + "  ", name.style),
+            Run(fit(status.text, _STATUS), status.style),
+        )
+
+    def empty_pieces(self, y: int) -> Sequence[Drawable]:
+        """Said before the first call."""
+        return (Run(f" {self.empty_text}", "dim"),) if y == 0 else ()

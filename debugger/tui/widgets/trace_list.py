@@ -1,0 +1,121 @@
+"""The list of traces, drawn by line, with branches under their origins."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from ...analysis.text import cost, fit
+from ...analysis.traces import SORTS, Sort, TraceLine, counts_of, tokens_of, trace_lines
+from ...store.rows import TraceRow
+from .drawn import Drawable, Drawn, Run
+
+
+class TraceList(Drawn):
+    """The traces that pass the filter. Cost of a key: two rows drawn; of a filter or sort: one pass over the rows."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.traces: tuple[TraceRow, ...] = ()
+        self.lines: tuple[TraceLine, ...] = ()
+        self.filter_text = ""
+        self.sort: Sort = "started"
+        self.empty_text: tuple[str, ...] = ("Loading…",)
+
+    def show(self, traces: Sequence[TraceRow]) -> None:
+        """Show these traces, keeping the cursor on its trace."""
+        self.traces = tuple(traces)
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Filter and sort again."""
+        kept = self.selected
+        self.lines = trace_lines(self.traces, self.filter_text, self.sort)
+        place = next((i for i, line in enumerate(self.lines) if kept and line.row.trace_id == kept.trace_id), 0)
+        self.redraw(len(self.lines), place)
+
+    @property
+    def selected(self) -> TraceRow | None:
+        """The trace under the cursor."""
+        return self.lines[self.cursor].row if self.cursor < len(self.lines) else None
+
+    def columns(self, width: int) -> list[tuple[str, int, bool]]:
+        """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
+        wanted: list[tuple[str, int, bool, int]] = [
+            ("started", 15, False, 0),
+            ("service", 14, False, 110),
+            ("took", 9, True, 40),
+            ("spans", 6, True, 104),
+            ("calls", 14, False, 64),
+            ("errors", 6, False, 56),
+            ("tokens in/out", 13, True, 96),
+            ("cost", 9, True, 86),
+            ("source", 16, False, 150),
+        ]
+        return [(name, cells, right) for name, cells, right, needed in wanted if width >= needed]
+
+    def header_pieces(self) -> tuple[Drawable, ...]:
+        """Column names; the sorted one is marked."""
+        width = max(self.scrollable_content_region.width - 1, 0)
+        sorted_by = SORTS[self.sort]
+        out: list[Drawable] = [Run(" ")]
+        for name, cells, right in self._with_name(width):
+            label = name + (" ▾" if name == sorted_by else "")
+            out.append(Run(fit(label, cells, right=right) + "  ", "strong" if name == sorted_by else "dim"))
+        return tuple(out)
+
+    def _with_name(self, width: int) -> list[tuple[str, int, bool]]:
+        columns = self.columns(width)
+        room = max(width - sum(cells + 2 for _, cells, _ in columns) - 2, 8)
+        return [columns[0], ("trace", room, False), *columns[1:]]
+
+    def row_key(self, row: int) -> Hashable:
+        """The trace as it is now."""
+        return self.lines[row]
+
+    def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
+        """The columns of one trace."""
+        line = self.lines[row]
+        out: list[Drawable] = []
+        for name, cells, right in self._with_name(width):
+            out.extend(self._cell(line, name, cells, right=right))
+            out.append(Run("  "))
+        return out
+
+    def _cell(self, line: TraceLine, name: str, cells: int, *, right: bool) -> Sequence[Drawable]:
+        trace = line.row
+        if name == "trace":
+            sign = Run("└ ↺ ", "good") if line.is_nested else Run("↺ ", "good") if line.is_replay else Run("")
+            room = cells - len(sign.text)
+            if trace.unfinished and room > 2:
+                return (sign, Run("◌ ", "warning"), Run(fit(line.name, room - 2), "strong"))
+            return (sign, Run(fit(line.name, room), "dim" if line.is_replay else "strong"))
+        if name == "errors":
+            return (Run(fit(f"✗{trace.errors:,}" if trace.errors else "", cells), "error"),)
+        if name == "calls":
+            return _counted(counts_of(trace), cells)
+        text = {
+            "started": line.started,
+            "service": line.service,
+            "took": line.took,
+            "spans": f"{trace.spans:,}",
+            "tokens in/out": tokens_of(trace),
+            "cost": cost(trace.cost_nano_usd),
+            "source": line.source,
+        }[name]
+        return (Run(fit(text, cells, right=right), "dim" if name in ("started", "service", "source") else ""),)
+
+    def empty_pieces(self, y: int) -> Sequence[Drawable]:
+        """What to do when there is nothing to show."""
+        if self.filter_text and self.traces:
+            return (Run("  No trace matches the filter; esc clears it.", "dim"),) if y == 1 else ()
+        return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
+
+
+def _counted(counts: Sequence[tuple[str, str, int]], cells: int) -> Sequence[Drawable]:
+    out: list[Drawable] = []
+    room = cells
+    for glyph, style, number in counts:
+        text = fit(f"{glyph}{number}", 5)[:room]
+        out.append(Run(text, style))
+        room -= len(text)
+    return (*out, Run(" " * room))
