@@ -88,17 +88,80 @@ class UsageStats:
 
     def copy(self) -> UsageStats:
         """An independent copy."""
-        out = UsageStats()
-        out.merge(self)
-        return out
+        items = {
+            key: UsageItem(
+                item.type,
+                item.name,
+                item.provider,
+                item.unit,
+                item.costs.copy(),
+                item.prompt_tokens,
+                item.completion_tokens,
+                item.total_tokens,
+                item.quantity,
+            )
+            for key, item in self.items.items()
+        }
+        return UsageStats(
+            self.costs.copy(), self.prompt_tokens, self.completion_tokens, self.total_tokens, self.call_count, items
+        )
 
 
-@dataclass(slots=True)
 class Budget:
-    """The spend of a frame: its own, and with everything below it."""
+    """The spend of a frame: its own, and with everything below it.
 
-    own: UsageStats = field(default_factory=UsageStats)
-    aggregate: UsageStats = field(default_factory=UsageStats)
+    Most frames of a big trace are never asked for theirs, so the sums are made when first looked at.
+    """
+
+    __slots__ = ("_aggregate", "_own")
+
+    def __init__(self, own: UsageStats | None = None, aggregate: UsageStats | None = None) -> None:
+        """Without an aggregate, nothing below the frame has spent anything."""
+        self._own = own
+        self._aggregate = aggregate
+
+    def _fill(self) -> None:
+        # Both at once: who gets hold of one may add to it, and the other must not follow.
+        if self._own is None:
+            self._own = UsageStats()
+        if self._aggregate is None:
+            self._aggregate = self._own.copy()
+
+    @property
+    def own(self) -> UsageStats:
+        """What the frame itself spent."""
+        if self._own is None or self._aggregate is None:
+            self._fill()
+        assert self._own is not None
+        return self._own
+
+    @property
+    def aggregate(self) -> UsageStats:
+        """What the frame and everything below it spent."""
+        if self._own is None or self._aggregate is None:
+            self._fill()
+        assert self._aggregate is not None
+        return self._aggregate
+
+    def total(self) -> UsageStats | None:
+        """The aggregate to read only, or None where nothing was spent; makes nothing."""
+        return self._own if self._aggregate is None else self._aggregate
+
+    def copy(self) -> Budget:
+        """An independent copy."""
+        own, aggregate = self._own, self._aggregate
+        return Budget(None if own is None else own.copy(), None if aggregate is None else aggregate.copy())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Budget):
+            return NotImplemented
+        return self.own == other.own and self.aggregate == other.aggregate
+
+    def __hash__(self) -> int:
+        raise TypeError("budgets change, so they have no hash")
+
+    def __repr__(self) -> str:
+        return f"Budget(own={self.own!r}, aggregate={self.aggregate!r})"
 
 
 def _add_costs(into: dict[str, int], costs: dict[str, int]) -> None:

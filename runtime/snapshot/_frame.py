@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..journal import Journal
 from ..messages import ErrorInfo, Json, JsonObject
@@ -27,8 +27,7 @@ Level: TypeAlias = Literal["exact", "inferred", "missing"]
 _WORSE: dict[Level, int] = {"exact": 0, "inferred": 1, "missing": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One reason why a frame may differ from what it was at run time."""
 
     level: Level
@@ -68,6 +67,34 @@ class Frame:
     def fidelity_level(self) -> Level:
         """The worst level among the notes; ``exact`` where there is none."""
         return worst(note.level for note in self.fidelity)
+
+    def copy(self) -> Frame:
+        """A frame whose dicts and lists are its own; payloads and journal entries are shared."""
+        journal = self.journal
+        return Frame(
+            call_id=self.call_id,
+            agent_id=self.agent_id,
+            parent_id=self.parent_id,
+            children=self.children.copy(),
+            memory=self.memory.copy(),
+            memory_start=None if self.memory_start is None else dict(self.memory_start),
+            journal=Journal(journal.prompt.copy(), journal.tool.copy(), journal.value.copy()),
+            status=self.status,
+            output=self.output,
+            error=self.error,
+            budget=self.budget.copy(),
+            input=self.input,
+            generation=self.generation,
+            fidelity=self.fidelity.copy(),
+        )
+
+    def note(self, level: Level, what: str, span_id: str | None) -> None:
+        """Add a reason why the frame is not exact; equal reasons are counted."""
+        for i, known in enumerate(self.fidelity):
+            if known.what == what and known.level == level:
+                self.fidelity[i] = Note(level, what, known.span_id, known.count + 1)
+                return
+        self.fidelity.append(Note(level, what, span_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

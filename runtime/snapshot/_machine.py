@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..journal import AnyRequest, JournalEntry
+from ..journal import AnyRequest, Journal, JournalEntry
 from ..messages import ErrorInfo, Outcome
 from ..trace import (
     AgentEnd,
@@ -28,8 +28,9 @@ from ..trace import (
     ValueTaken,
 )
 from ._ancestry import Ancestry, Place
-from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note
-from ._slot import Slot
+from ._budget import Budget
+from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Status
+from ._slot import Slot, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
@@ -56,7 +57,11 @@ class RestoreMachine:
     def __init__(self, ancestry: Ancestry) -> None:
         """Start before the first event of the trace that the ancestry was made from."""
         self._ancestry = ancestry
-        self._root = Slot(ROOT_ID, "", None, None, {})
+        self._parents = ancestry.parents
+        self._epoch = 0
+        """How many snapshots were taken. A frame of an older epoch is handed out and is copied before it changes."""
+        root = Frame(call_id=ROOT_ID, agent_id="", memory_start={})
+        self._root = Slot(root, None, 0)
         self._root_is_used = False
         self._run_span: str | None = None
         self._slots: list[Slot] = [self._root]
@@ -67,7 +72,8 @@ class RestoreMachine:
         self._call_ids: set[str] = {ROOT_ID}
         self._ended_first: set[str] = set()
         self._asked: dict[str, ModelTurnStart | ToolStart] = {}
-        self._handed_out = False
+        self._left_out: Note | None = None
+        """The calls that no frame could be found for."""
         self._fresh: set[int] = set()
         """Ids of the journal entries that no snapshot holds yet, once there was a snapshot."""
         self._handlers: dict[type[TraceEvent], Callable[[Any], None]] = {
@@ -106,35 +112,41 @@ class RestoreMachine:
 
     def frames(self) -> tuple[str, dict[str, Frame]]:
         """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
-        self._handed_out = True
-        self._fresh.clear()
-        for slot in reversed(self._slots):
-            if not slot.summed:
-                slot.sum_up()
-        root = self._root
-        tops = root.children
+        if not self._root.summed:
+            sum_up(reversed(self._slots), self._epoch)
+        tops = self._root.frame.children
         if len(tops) == 1 and not self._root_is_used:
-            left_out = tuple((root.notes or {}).values())
-            found = {tops[0].call_id: tops[0].publish(None, left_out)}
-            rest = self._slots[2:]
-        else:
-            found = {ROOT_ID: root.publish(None, self._derive_run())}
             rest = self._slots[1:]
-        for slot in rest:
-            assert slot.up is not None
-            found[slot.call_id] = slot.publish(slot.up.call_id)
-        return next(iter(found)), found
+            parent_id = None
+        else:
+            rest = self._slots
+            parent_id = ROOT_ID
+            self._derive_run()
+        first_top = self._slots[1] if tops else None
+        if first_top is not None and first_top.frame.parent_id != parent_id:
+            first_top.writable(self._epoch).parent_id = parent_id
+        if self._left_out is not None:
+            root = rest[0].writable(self._epoch)
+            root.fidelity = [note for note in root.fidelity if note.what != NO_AGENT_OPEN] + [self._left_out]
+        self._epoch += 1
+        self._fresh.clear()
+        return rest[0].frame.call_id, {slot.frame.call_id: slot.frame for slot in rest}
 
-    def _derive_run(self) -> tuple[Note, ...]:
+    def _derive_run(self) -> None:
         """Without a recorded run, its frame runs as long as one of its agents does."""
-        if self._run_span is not None:
-            return ()
-        root = self._root
-        status = "running" if any(top.status == "running" for top in root.children) else "completed"
-        if root.status != status:
-            root.status = "running" if status == "running" else "completed"
-            root.published = None
-        return (Note("inferred", NO_RUN),)
+        root = self._root.frame
+        is_derived = any(note.what == NO_RUN for note in root.fidelity)
+        if self._run_span is None:
+            running = any(slot.frame.status == "running" for slot in self._slots[1:] if slot.up is self._root)
+            status: Status = "running" if running else "completed"
+            if root.status != status or not is_derived:
+                root = self._root.writable(self._epoch)
+                root.status = status
+                if not is_derived:
+                    root.note("inferred", NO_RUN, None)
+        elif is_derived:
+            root = self._root.writable(self._epoch)
+            root.fidelity = [note for note in root.fidelity if note.what != NO_RUN]
 
     # Where an event belongs
 
@@ -165,72 +177,92 @@ class RestoreMachine:
     def _slot_of(self, event: TraceEvent) -> Slot | None:
         """The frame that an event belongs to: an agent's, the run's, or none where nothing tells."""
         span = event.span_id
-        slot = self._by_span.get(span)
-        if slot is not None:
-            return slot
-        reason: str | None
-        if span in self._ancestry.parents:
-            if event.closes and self._ancestry.parents[span] is None:
-                slot = self._top()
-                reason = None if slot is None else NO_PARENT
-            else:
-                slot, reason = self._enclosing(span)
-        elif event.parent_span_id is not None:
-            slot, reason = self._enclosing(event.parent_span_id)
-        else:
-            slot, reason = self._top(), NO_PARENT
-        if slot is not None:
+        by_span = self._by_span
+        slot = by_span.get(span)
+        if slot is None:
+            # Most calls lie directly in their agent's span.
+            parent = self._parents.get(span)
+            if parent is not None:
+                slot = by_span.get(parent)
+        if slot is None:
+            slot, reason = self._found(event)
+            if slot is None and reason is not None and self._ancestry.agents:
+                count = 1 if self._left_out is None else self._left_out.count + 1
+                first = span if self._left_out is None else self._left_out.span_id
+                self._left_out = Note("missing", NO_AGENT_OPEN, first, count)
+                return None
+            slot = slot or self._root
             if reason is not None:
-                slot.note("inferred", reason, span)
-            return slot
-        if reason in (LOST_PARENT, NO_PARENT) and self._ancestry.agents:
-            self._root.note("missing", NO_AGENT_OPEN, span)
-            if self._root.children:
-                self._root.children[0].published = None  # a single agent shows the note
-            return None
-        if reason is not None:
-            self._root.note("inferred", reason, span)
-        return self._root
+                slot.writable(self._epoch).note("inferred", reason, span)
+        return slot
+
+    def _found(self, event: TraceEvent) -> tuple[Slot | None, str | None]:
+        """As ``_enclosing``, also for events that name no parent."""
+        span = event.span_id
+        if span not in self._parents:
+            if event.parent_span_id is not None:
+                return self._enclosing(event.parent_span_id)
+            return self._top(), NO_PARENT
+        if event.closes and self._parents[span] is None:
+            top = self._top()
+            return top, None if top is None else NO_PARENT
+        return self._enclosing(span)
 
     # Runs and agents
 
     def _run_start(self, event: RunStart) -> None:
         if self._run_span is None:
             self._run_span = event.span_id
-            self._root.input = event.input
-            self._root.published = None
+            root = self._root.writable(self._epoch)
+            root.status = "running"
+            root.input = event.input
 
     def _run_end(self, event: RunEnd) -> None:
         if self._run_span is None:
             self._run_span = event.span_id  # only the end was recorded
         if event.span_id == self._run_span:
-            _close(self._root, event.outcome)
+            _close(self._root.writable(self._epoch), event.outcome)
 
     def _agent_start(self, event: AgentStart) -> None:
-        up: Slot | None
-        reason: str | None
-        if event.parent_span_id is None:
+        span, parent = event.span_id, event.parent_span_id
+        reason: str | None = None
+        if parent is None:
             up = self._top()
             reason = None if up is None else NO_PARENT
         else:
-            up, reason = self._enclosing(event.parent_span_id)
-        above = up or self._root
-        call_id = self._call_id(above, event)
-        slot = Slot(call_id, event.agent_id, above, event.input, event.memory)
+            up = self._by_span.get(parent)
+            if up is None:
+                up, reason = self._enclosing(parent)
+        up = up or self._root
+        call_id = self._call_id(up, event)
+        above = up.frame if up.epoch == self._epoch else up.writable(self._epoch)
+        above.children.append(call_id)
+        memory = event.memory
+        frame = Frame(
+            call_id=call_id,
+            agent_id=event.agent_id,
+            parent_id=above.call_id,
+            children=[],
+            memory={} if memory is None else dict(memory),
+            memory_start={} if not memory else dict(memory),
+            journal=Journal({}, {}, {}),
+            budget=Budget(),
+            input=event.input,
+            fidelity=[],
+        )
         if reason is not None:
-            slot.note("inferred", reason, event.span_id)
+            frame.note("inferred", reason, span)
         if event.call_id is not None and event.call_id != call_id:
-            slot.note("inferred", CALL_ID_TAKEN, event.span_id)
-        if event.memory is None and event.run_id is None:
-            slot.note("missing", NO_MEMORY, event.span_id)
-        if event.span_id in self._ended_first:
-            slot.note("inferred", ENDED_FIRST, event.span_id)
-        above.children.append(slot)
-        above.published = None
+            frame.note("inferred", CALL_ID_TAKEN, span)
+        if memory is None and event.run_id is None:
+            frame.fidelity.append(Note("missing", NO_MEMORY, span))
+        if span in self._ended_first:
+            frame.note("inferred", ENDED_FIRST, span)
+        slot = Slot(frame, up, self._epoch)
         self._slots.append(slot)
         self._stack.append(slot)
-        self._by_span[event.span_id] = slot
-        guard = slot.guard = _open_at_or_above(above)
+        self._by_span[span] = slot
+        guard = slot.guard = up if up.is_open else up.open_at_or_above()
         if guard.open_below is None:
             guard.open_below = {}
         guard.open_below[slot] = None
@@ -244,7 +276,7 @@ class RestoreMachine:
                 above.seqs = {}
             agent_id = event.agent_id
             seq = above.seqs.get(agent_id, 0)
-            base = above.call_id
+            base = above.frame.call_id
             if above.depth > MAX_DEPTH:
                 # Ids that grow with the depth take quadratic memory; frames this deep are never written anyway.
                 base = "~" + hashlib.sha256(base.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -263,82 +295,81 @@ class RestoreMachine:
             return
         if slot.is_open:
             slot.is_open = False
-            if slot.guard is not None and slot.guard.open_below:
-                slot.guard.open_below.pop(slot, None)
-            self._cut_off(slot)
+            guard = slot.guard
+            if guard is not None and guard.open_below:
+                guard.open_below.pop(slot, None)
+            if slot.open_below:
+                self._cut_off(slot)
         elif not slot.is_orphan:
             return  # a second end changes nothing
         slot.is_orphan = False
-        _close(slot, event.outcome)
+        _close(slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch), event.outcome)
 
     def _cut_off(self, ended: Slot) -> None:
         """Every frame still open below an ended one has failed, unless its own end is still to come."""
-        reason = ErrorInfo("ParentEnded", f"the agent {ended.agent_id!r} above it ended first")
-        pending = [ended]
-        while pending:
-            slot = pending.pop()
-            if slot is not ended:
-                slot.is_open = False
-                slot.is_orphan = True
-                slot.status = "failed"
-                slot.error = reason
-                slot.published = None
-            if slot.open_below:
-                pending.extend(slot.open_below)
-                slot.open_below = None
+        reason = ErrorInfo("ParentEnded", f"the agent {ended.frame.agent_id!r} above it ended first")
+        for slot in ended.cut_off_below():
+            frame = slot.writable(self._epoch)
+            frame.status = "failed"
+            frame.error = reason
 
     # What happens inside agents
 
     def _generation_start(self, event: GenerationStart) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            slot.generation = event.generation
-            slot.published = None
+            slot.writable(self._epoch).generation = event.generation
 
     def _generation_end(self, event: GenerationEnd) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            slot.generation = event.generation
+            frame = slot.writable(self._epoch)
+            frame.generation = event.generation
             if event.memory is not None:
-                slot.memory = dict(event.memory)
-            slot.published = None
+                frame.memory = dict(event.memory)
 
     def _memory_write(self, event: MemoryWrite) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
+            memory = slot.writable(self._epoch).memory
             if event.deleted:
-                slot.memory.pop(event.key, None)
+                memory.pop(event.key, None)
             else:
-                slot.memory[event.key] = event.value
-            slot.published = None
+                memory[event.key] = event.value
 
     def _call_start(self, event: ModelTurnStart | ToolStart) -> None:
-        """Kept until the call ends, for producers that write the request only at the start."""
-        self._asked[event.span_id] = event
+        """Kept until the call ends, for producers that write hash and request only at the start."""
+        if event.content_hash is not None or type(event) is ModelTurnStart:
+            self._asked[event.span_id] = event
 
     def _model_turn_end(self, event: ModelTurnEnd) -> None:
-        slot = self._slot_of(event)
         asked = self._asked.pop(event.span_id, None)
+        slot = self._slot_of(event)
         if slot is None:
             return
         request, content_hash = event.request, event.content_hash
         if type(asked) is ModelTurnStart:
             request = request or asked.request
             content_hash = content_hash or asked.content_hash
-        self._record(slot, slot.prompt, content_hash, event, event.outcome, request)
+        outcome = event.outcome
+        frame = slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch)
+        self._record(slot, frame.journal.prompt, content_hash, event, outcome, request)
         if event.served_by not in _FROM_JOURNAL:
-            model, provider = (None, None) if request is None else (request.model, request.provider)
-            slot.spent().add_model_call(event.outcome.usage, model, provider)
+            if request is None:
+                slot.spent().add_model_call(outcome.usage, None, None)
+            else:
+                slot.spent().add_model_call(outcome.usage, request.model, request.provider)
 
     def _tool_end(self, event: ToolEnd) -> None:
-        slot = self._slot_of(event)
         asked = self._asked.pop(event.span_id, None)
+        slot = self._slot_of(event)
         if slot is None:
             return
         content_hash = event.content_hash
         if content_hash is None and asked is not None:
             content_hash = asked.content_hash
-        self._record(slot, slot.tool, content_hash, event, event.outcome, event.request)
+        frame = slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch)
+        self._record(slot, frame.journal.tool, content_hash, event, event.outcome, event.request)
 
     def _value_taken(self, event: ValueTaken) -> None:
         slot = self._slot_of(event)
@@ -350,7 +381,8 @@ class RestoreMachine:
                 span_id=event.span_id,
                 start_unix_nano=event.time_unix_nano,
             )
-            self._record(slot, slot.value, event.content_hash, event, outcome, None)
+            frame = slot.writable(self._epoch)
+            self._record(slot, frame.journal.value, event.content_hash, event, outcome, None)
 
     def _record(
         self,
@@ -361,47 +393,33 @@ class RestoreMachine:
         outcome: Outcome,
         request: AnyRequest | None,
     ) -> None:
-        slot.published = None
         if slot is self._root:
             self._root_is_used = True
         if outcome.lost is not None:
-            slot.note("missing", NO_ANSWER, event.span_id)
+            slot.frame.note("missing", NO_ANSWER, event.span_id)
         if not content_hash:
-            slot.note("missing", NO_HASH, event.span_id)
+            slot.frame.note("missing", NO_HASH, event.span_id)
             return
         entry = entries.get(content_hash)
         if entry is None:
             entry = entries[content_hash] = JournalEntry(content_hash, [outcome], request)
         else:
-            if self._handed_out and id(entry) not in self._fresh:
+            if self._epoch and id(entry) not in self._fresh:
                 # The snapshots made so far hold the entry.
                 entry = entries[content_hash] = JournalEntry(content_hash, list(entry.outcomes), entry.request)
             entry.add(outcome)
             if entry.request is None:
                 entry.request = request
-        if self._handed_out:
+        if self._epoch:
             self._fresh.add(id(entry))
 
 
-def _close(slot: Slot, outcome: Outcome) -> None:
-    slot.published = None
-    slot.output = outcome.output
+def _close(frame: Frame, outcome: Outcome) -> None:
+    frame.output = outcome.output
     if outcome.status == "ok":
-        slot.status, slot.error = "completed", None
+        frame.status, frame.error = "completed", None
         return
-    slot.status = "failed"
-    slot.error = outcome.error or (
+    frame.status = "failed"
+    frame.error = outcome.error or (
         ErrorInfo("Cancelled", "cancelled") if outcome.status == "aborted" else ErrorInfo("Error", "")
     )
-
-
-def _open_at_or_above(slot: Slot) -> Slot:
-    """The nearest open frame; the run's counts as open. Closed frames never open again, so ways are shortened."""
-    path = []
-    while not slot.is_open:
-        path.append(slot)
-        assert slot.guard is not None
-        slot = slot.guard
-    for each in path:
-        each.guard = slot
-    return slot

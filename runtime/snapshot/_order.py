@@ -52,6 +52,8 @@ def order_events(events: Iterable[TraceEvent]) -> tuple[list[TraceEvent], tuple[
 
 def _emitters_agree(items: list[TraceEvent]) -> bool:
     """True when each emitter's events come in by sequence and with a clock that does not run backwards."""
+    if {event.run_id for event in items} <= {None}:
+        return True
     last: dict[str, tuple[int, int]] = {}
     for event in items:
         run, seq = event.run_id, event.seq

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..messages import Json
 from ..trace import TraceEvent
+from ._collector import collector_paused
 from ._errors import Anchor, Cut, NoFrameError, NothingBeforeError, RestoreError
 from ._frame import Provenance, Snapshot
 from ._machine import RestoreMachine
@@ -42,19 +43,20 @@ def restore_snapshot(
     """
     if span_id and position is not None:
         raise ValueError("give either span_id or position, not both")
-    timeline = Timeline(events, trace_id)
-    if position is not None:
-        cut = timeline.checked(position)
-    elif span_id:
-        cut = timeline.position_of(span_id, anchor)
-    else:
-        cut = len(timeline.events) - 1
-    machine = RestoreMachine(timeline.ancestry)
-    machine.feed_all(timeline.events[: cut + 1])
-    if not machine.has_frame:
-        raise NoFrameError(timeline.nearest(cut))
-    last = span_id or timeline.events[cut].span_id
-    return snapshot_of(machine, timeline.trace_id, Cut(last, anchor), metadata, span_id or "latest")
+    with collector_paused():
+        timeline = Timeline(events, trace_id)
+        if position is not None:
+            cut = timeline.checked(position)
+        elif span_id:
+            cut = timeline.position_of(span_id, anchor)
+        else:
+            cut = len(timeline.events) - 1
+        machine = RestoreMachine(timeline.ancestry)
+        machine.feed_all(timeline.events[: cut + 1])
+        if not machine.has_frame:
+            raise NoFrameError(timeline.nearest(cut))
+        last = span_id or timeline.events[cut].span_id
+        return snapshot_of(machine, timeline.trace_id, Cut(last, anchor), metadata, span_id or "latest")
 
 
 def restore_every(

@@ -1,110 +1,115 @@
-"""A frame while events still change it, and how it becomes a frame of a snapshot."""
+"""A frame while events still change it: the frame itself, and what only the machine needs to know."""
 
 from __future__ import annotations
 
-from ..journal import Journal, JournalEntry
-from ..messages import ErrorInfo, Json, JsonObject
+from collections.abc import Iterable
+
 from ._budget import Budget, UsageStats
-from ._frame import Frame, Level, Note, Status
+from ._frame import Frame
 
 
 class Slot:
-    """A frame under construction. Parts that many frames never need are made when first needed."""
+    """A frame's place in the machine. Parts that many frames never need are made when first needed."""
 
     __slots__ = (
-        "agent_id", "aggregate", "call_id", "children", "depth", "error", "generation", "guard", "input", "is_open",
-        "is_orphan", "memory", "memory_start", "notes", "open_below", "output", "own", "prompt", "published",
-        "seqs", "status", "summed", "tool", "up", "value",
-    )  # fmt: skip
+        "depth",
+        "epoch",
+        "frame",
+        "guard",
+        "is_open",
+        "is_orphan",
+        "open_below",
+        "own",
+        "seqs",
+        "summed",
+        "up",
+    )
 
-    def __init__(self, call_id: str, agent_id: str, up: Slot | None, given: Json, memory: JsonObject | None) -> None:
-        self.call_id = call_id
-        self.agent_id = agent_id
+    def __init__(self, frame: Frame, up: Slot | None, epoch: int) -> None:
+        self.frame = frame
         self.up = up
         self.depth: int = 0 if up is None else up.depth + 1
-        self.children: list[Slot] = []
-        self.memory: dict[str, Json] = dict(memory) if memory else {}
-        self.memory_start = self.memory.copy()
-        self.prompt: dict[str, JournalEntry] = {}
-        self.tool: dict[str, JournalEntry] = {}
-        self.value: dict[str, JournalEntry] = {}
-        self.status: Status = "running"
-        self.output: Json = None
-        self.error: ErrorInfo | None = None
-        self.input = given
-        self.generation = 0
+        self.epoch = epoch
+        """How many snapshots there were when the frame was last made its own; older frames are handed out."""
         self.is_open = True
-        """On the stack: not ended, and not cut off by the end of a frame above."""
+        """Not ended, and not cut off by the end of a frame above."""
         self.is_orphan = False
         """Cut off by the end of a frame above; its own end may still correct that."""
-        self.guard: Slot | None = up
+        self.guard = up
         """While open: the frame whose end would cut this one off. Then: a way to the nearest open frame above."""
-        self.own: UsageStats | None = None
-        self.aggregate: UsageStats | None = None
-        """None where nothing was spent."""
-        self.summed = True
-        """``aggregate`` is right. Where it is not, it is not right in any frame above either."""
-        self.seqs: dict[str, int] | None = None
-        """Next sequence number per agent id."""
         self.open_below: dict[Slot, None] | None = None
         """The open frames that the end of this one would cut off, without those below them."""
-        self.notes: dict[tuple[Level, str], Note] | None = None
-        self.published: Frame | None = None
-        """The frame of the last snapshot, while it is still right."""
+        self.seqs: dict[str, int] | None = None
+        """Next sequence number per agent id."""
+        self.own: UsageStats | None = None
+        """What the frame itself spent; None for nothing."""
+        self.summed = True
+        """The frame's aggregate is right. Where it is not, it is not right in any frame above either."""
 
-    def note(self, level: Level, what: str, span_id: str | None) -> None:
-        """Remember why the frame is not exact; equal reasons are counted."""
-        self.published = None
-        if self.notes is None:
-            self.notes = {}
-        known = self.notes.get((level, what))
-        if known is None:
-            self.notes[level, what] = Note(level, what, span_id)
-        else:
-            self.notes[level, what] = Note(level, what, known.span_id, known.count + 1)
+    def writable(self, epoch: int) -> Frame:
+        """The frame, made its own again where a snapshot holds it."""
+        if self.epoch != epoch:
+            self.epoch = epoch
+            self.frame = self.frame.copy()
+            self.own = None if self.own is None else self.own.copy()
+        return self.frame
+
+    def open_at_or_above(self) -> Slot:
+        """The nearest open frame; the run's counts as open. Closed frames never open again, so ways are shortened."""
+        slot = self
+        path = []
+        while not slot.is_open:
+            path.append(slot)
+            assert slot.guard is not None
+            slot = slot.guard
+        for each in path:
+            each.guard = slot
+        return slot
+
+    def cut_off_below(self) -> list[Slot]:
+        """Close every open frame below, and tell which these were."""
+        found: list[Slot] = []
+        pending = [self]
+        while pending:
+            below = pending.pop().open_below
+            if below:
+                for slot in below:
+                    slot.is_open = False
+                    slot.is_orphan = True
+                found.extend(below)
+                pending.extend(below)
+                below.clear()
+        return found
 
     def spent(self) -> UsageStats:
-        """The frame's own sums, to add to."""
-        self.published = None
+        """The frame's own sums, to add to; the sums above are then to be made again."""
         above: Slot | None = self
         while above is not None and above.summed:
             above.summed = False
-            above.published = None
             above = above.up
         if self.own is None:
             self.own = UsageStats()
         return self.own
 
-    def sum_up(self) -> None:
-        """Sum own and children's aggregates; the children's must be right."""
-        if self.summed:
-            return
-        self.summed = True
-        parts = [child.aggregate for child in self.children if child.aggregate is not None]
-        if self.own is not None or parts:
-            self.aggregate = self.own.copy() if self.own is not None else UsageStats()
-            for part in parts:
-                self.aggregate.merge(part)
 
-    def publish(self, parent_id: str | None, more: tuple[Note, ...] = ()) -> Frame:
-        """The frame as it is now. What did not change since the last snapshot is shared with it, never with events."""
-        if self.published is not None and self.published.parent_id == parent_id:
-            return self.published
-        own, aggregate = self.own, self.aggregate
-        self.published = Frame(
-            call_id=self.call_id,
-            agent_id=self.agent_id,
-            parent_id=parent_id,
-            children=[child.call_id for child in self.children],
-            memory=self.memory.copy(),
-            memory_start=self.memory_start.copy(),
-            journal=Journal(self.prompt.copy(), self.tool.copy(), self.value.copy()),
-            status=self.status,
-            output=self.output,
-            error=self.error,
-            budget=Budget(UsageStats() if own is None else own.copy(), aggregate or UsageStats()),
-            input=self.input,
-            generation=self.generation,
-            fidelity=[*(self.notes or {}).values(), *more],
-        )
-        return self.published
+def sum_up(slots: Iterable[Slot], epoch: int) -> None:
+    """Make the budgets right again. The slots come with children before parents."""
+    sums: dict[Slot, UsageStats] = {}
+    for slot in slots:
+        up = slot.up
+        if slot.summed:
+            if up is None or up.summed:
+                continue
+            spent = slot.frame.budget.total()
+        else:
+            slot.summed = True
+            below = sums.pop(slot, None)
+            if below is not None and slot.own is not None:
+                below.merge(slot.own)
+            slot.writable(epoch).budget = Budget(slot.own, below)
+            spent = slot.own if below is None else below
+        if up is not None and spent is not None:
+            into = sums.get(up)
+            if into is None:
+                into = sums[up] = UsageStats()
+            into.merge(spent)

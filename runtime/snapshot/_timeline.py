@@ -143,14 +143,9 @@ def _of_trace(events: Iterable[TraceEvent], trace_id: str | None) -> list[TraceE
     chosen = list(events)
     if not chosen:
         raise EmptyTraceError
-    first = chosen[0].trace_id
-    for event in chosen:
-        if event.trace_id != first:
-            break
-    else:
-        if trace_id is None or trace_id == first:
-            return chosen
-    ids = tuple(dict.fromkeys(event.trace_id for event in chosen))
+    ids = tuple(dict.fromkeys([event.trace_id for event in chosen]))
+    if len(ids) == 1 and trace_id in (None, ids[0]):
+        return chosen
     if trace_id is None:
         raise SeveralTracesError(ids)
     if trace_id not in ids:
