@@ -117,7 +117,7 @@ def _one_line(fault: Exception) -> str | None:
         return None
     from .analysis.text import visible
 
-    hint = f"; {fault.hint}" if fault.hint and isinstance(fault, RuntimeFault) else ""
+    hint = f"; {fault.hint}" if fault.hint else ""
     return f"retrospan: {visible(str(fault) + hint)}\n"
 
 

@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
 
 def table(traces: list[TraceRow], width: int) -> list[str]:
     """The list as lines of at most ``width`` cells; the name takes what the numbers leave."""
-    from ..analysis.text import clock, cost, count, duration, fit, one_line
+    from ..analysis.text import clock, cost, count, cut, duration, fit, one_line
 
     heads = ("TRACE", "STARTED", "LENGTH", "SPANS", "LLM", "TOOLS", "ERRORS", "TOKENS IN/OUT", "COST")
     rows = [
@@ -58,14 +58,14 @@ def table(traces: list[TraceRow], width: int) -> list[str]:
         for row in traces
     ]
     wide = [max(len(line[i]) for line in (heads, *rows)) for i in range(len(heads))]
-    # On a narrow screen the columns that say least go first: cost, tools, model calls, start.
+    # On a narrow screen the columns that say least go first: cost, tools, model calls, start, tokens, length.
     shown = list(range(len(heads)))
-    for column in (8, 5, 4, 1, 7):
+    for column in (8, 5, 4, 1, 7, 2):
         if sum(wide[i] + 2 for i in shown) + _NAME_LEAST > width:
             shown.remove(column)
     name_width = max(width - sum(wide[i] + 2 for i in shown), _NAME_LEAST)
     out = []
     for line, name in zip((heads, *rows), ("NAME", *(one_line(row.name) for row in traces)), strict=True):
         cells = [fit(line[i], wide[i], right=i > 1) for i in shown]
-        out.append("  ".join([cells[0], fit(name, name_width), *cells[1:]])[: width * 2].rstrip())
+        out.append(cut("  ".join([cells[0], fit(name, name_width), *cells[1:]]), width).rstrip())
     return out

@@ -15,7 +15,7 @@ _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def mend_cut_json(text: str) -> Any:
-    """The value of a JSON text that ends too early, without its incomplete tail; None if nothing is left.
+    """The value of a JSON text that ends too early, without its incomplete tail; None if it is no such text.
 
     A text that was cut inside a string keeps the part of the string that is there, when it is the value of a key.
     """
@@ -27,8 +27,8 @@ def mend_cut_json(text: str) -> Any:
         if token in _CLOSERS:
             stack.append(_CLOSERS[token])
         elif token in ("}", "]"):
-            if not stack or stack.pop() != token:
-                break
+            if not stack or stack.pop() != token or not stack:
+                return None  # wrong brackets, or whole and then more: not cut, but no JSON
         elif token == '"':
             if after_key:
                 good_ends.append((len(text), '"' + "".join(reversed(stack))))

@@ -9,6 +9,8 @@ from typing import Final
 
 _HEX_TRACE: Final = re.compile(r"[0-9a-f]{32}").fullmatch
 _HEX_SPAN: Final = re.compile(r"[0-9a-f]{16}").fullmatch
+NO_PARENT: Final = "0" * 16
+"""Written by some producers for a root."""
 _ODD: Final = re.compile(r"[^\x21-\x7e]")
 
 
@@ -25,9 +27,9 @@ def is_span_id(text: str) -> bool:
 def normal_id(text: object, size_bytes: int) -> tuple[str | None, bool]:
     """An id in lower-case hex, and whether it was well-formed.
 
-    A text that is no id at all is kept as it is, so that its span is not lost; empty and all-zero ids are None.
+    A text that is no id at all is kept as it is, so that its span is not lost; an empty one is None.
     """
-    if not isinstance(text, str) or not text.strip("0= \t"):
+    if not isinstance(text, str) or not text.strip():
         return None, not text
     digits = size_bytes * 2
     lower = text.lower()
@@ -39,5 +41,5 @@ def normal_id(text: object, size_bytes: int) -> tuple[str | None, bool]:
         except (binascii.Error, ValueError):
             raw = b""
         if len(raw) == size_bytes:
-            return (raw.hex(), True) if any(raw) else (None, False)
+            return raw.hex(), True
     return _ODD.sub("?", text), False

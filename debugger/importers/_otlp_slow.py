@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ._ids import normal_id
+from ._ids import NO_PARENT, normal_id
 from ._lines import depth_after
 from ._records import Context, Note, RawSpan
 from ._values import integer
@@ -144,7 +144,8 @@ def _objects(value: Any, what: str, line: int, note: Note) -> Iterator[dict[str,
 
 def _resource_spans(value: Any, line: int, note: Note) -> Iterator[RawSpan]:
     for outer in _objects(value, "resourceSpans", line, note):
-        groups = outer.pop("scopeSpans", None) or outer.pop("instrumentationLibrarySpans", None)
+        old_groups = outer.pop("instrumentationLibrarySpans", None)
+        groups = outer.pop("scopeSpans", old_groups)
         resource = _holder(outer.pop("resource", None))
         for inner in _objects(groups, "scopeSpans", line, note):
             scope = _holder(inner.pop("scope", None) or inner.pop("instrumentationLibrary", None))
@@ -186,7 +187,7 @@ def _span(fields: dict[str, Any], context: Context, line: int, note: Note) -> Ra
     return RawSpan(
         ids[0],
         ids[1],
-        ids[2],
+        ids[2] if ids[2] != NO_PARENT else None,
         name if isinstance(name, str) else str(name),
         _enum(fields.get("kind"), ENUM_KINDS),
         _time(fields.get("startTimeUnixNano"), line, note),

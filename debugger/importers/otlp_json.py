@@ -15,7 +15,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from ._ids import is_span_id, is_trace_id, normal_id
+from ._ids import NO_PARENT, is_span_id, is_trace_id, normal_id
 from ._lines import depth_after, iter_lines
 from ._otlp_slow import bad_id, parse_lenient, spans_of
 from ._records import Context, Note, RawSpan
@@ -169,7 +169,7 @@ def _raw_span(span: _Span, context: Context, line: int, note: Note) -> RawSpan |
     return RawSpan(
         trace_id,
         span_id,
-        parent if parent != "0000000000000000" else None,
+        parent if parent != NO_PARENT else None,
         span.name,
         span.kind,
         span.startTimeUnixNano or None,

@@ -114,9 +114,11 @@ class Ingest:
         self._database.append("sources", [(self.source_id, source.path)])
         noted = len(self.issues)
         before = self.spans
+        limit = _FIRST_ROWS if before == 0 else _BATCH_ROWS
         for batch in form.read(source.blocks, lambda line, reason, lost: self.note(source.path, line, reason, lost)):
             self._add(batch, source)
-            if len(self._rows) >= (_BATCH_ROWS if self.spans > _FIRST_ROWS else _FIRST_ROWS):
+            if len(self._rows) >= limit:
+                limit = _BATCH_ROWS
                 self._flush()
                 self._report(source)
                 if self._cancelled():

@@ -37,18 +37,22 @@ def parents_first(rows: list[P]) -> list[P]:
 
 
 def _by_depth(tied: list[P]) -> list[P]:
+    """By the number of parents with the same start; the spans of a cycle keep the order of input."""
     parents = {row.span_id: row.parent_span_id for row in tied}
-    depths: dict[str, int] = {}
+    depths: dict[str | None, int] = {}
     for start in parents:
-        path: list[str] = []
+        path: dict[str, None] = {}
         here: str | None = start
-        while here in parents and here not in depths and here not in path[-1:]:
-            assert here is not None
-            path.append(here)
-            depths[here] = 0  # a cycle ends here
+        while here is not None and here in parents and here not in depths and here not in path:
+            path[here] = None
             here = parents[here]
-        depth = depths[here] if here in depths and here not in path else -1
-        for span_id in reversed(path):
+        above = list(path)
+        if here in path:
+            ring = above.index(here)
+            depths |= dict.fromkeys(above[ring:], 0)
+            above = above[:ring]
+        depth = depths.get(here, -1)
+        for span_id in reversed(above):
             depth += 1
             depths[span_id] = depth
     return sorted(tied, key=lambda row: depths[row.span_id])

@@ -1,0 +1,127 @@
+"""Traces made to be hard: what the loader and the text output make of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from debugger.cli import main
+from debugger.store import Store
+
+CASES = Path(__file__).parents[1] / "data" / "cases"
+TRACE = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.memory() as fresh:
+        yield fresh
+
+
+def shown(capsys: pytest.CaptureFixture[str], *names: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    code = main(["show", *(str(CASES / name) for name in names), *options])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_orphans_and_cycles_are_each_shown_once(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store.load([CASES / "01-orphans-cycles.jsonl"])
+    assert len({row.span_id for row in store.spans(TRACE)}) == store.traces()[0].spans == 7
+    assert len(store.calls(TRACE)) == 7
+    _, out, _ = shown(capsys, "01-orphans-cycles.jsonl")
+    lines = out.splitlines()
+    assert "7 spans" in lines[1]
+    assert len(lines) == 2 + 7
+    for mark in ("ff missing", "cycle cut here", "names itself as parent"):
+        assert sum(mark in line for line in lines) == 1
+
+
+def test_times_that_do_not_fit(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store.load([CASES / "02-times.jsonl"])
+    (row,) = store.traces()
+    assert (row.duration_ns, row.unfinished) == (2_100_000_000, 2)
+    calls = {call.name: call for call in store.calls(TRACE)}
+    assert calls["end before start"].duration_ns == -200_000_000
+    assert calls["never ended"].end_unix_nano is None
+    assert calls["zero length"].duration_ns == 0
+    assert calls["no times at all"].start_unix_nano is None
+    _, out, _ = shown(capsys, "02-times.jsonl")
+    for text in ("-200 ms", "unfinished", "0 ns", "no time recorded"):
+        assert text in out
+    assert "1970" not in out
+
+
+def test_every_kind_of_value(store: Store) -> None:
+    store.load([CASES / "05-anyvalues.jsonl"])
+    (span,) = store.whole_spans(TRACE)
+    got: dict[str, Any] = dict(span.attributes)
+    assert got.pop("nan") != got.get("nan", 0)
+    assert got["kv"] == {"role": "user", "n": 1}
+    assert got["arr"] == ["x", 2, [], None]
+    assert got["bytes"] == b"\x00\x01\x02\xff"
+    assert (got["inf"], got["null double"], got["empty"], got["dup"]) == (float("-inf"), None, None, "second")
+    assert store.traces()[0].input_tokens is None
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_hostile_text_never_reaches_the_terminal(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("list", "show"):
+        code = main([command, str(CASES / "06-hostile-text.jsonl"), *options])
+        out = capsys.readouterr()
+        assert code == 0
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", out.out + out.err)
+        if options:
+            json.loads(out.out)
+
+
+def test_hostile_names_take_one_row_and_keep_their_brackets(capsys: pytest.CaptureFixture[str], store: Store) -> None:
+    code, out, _ = shown(capsys, "06-hostile-text.jsonl")
+    assert code == 0
+    assert len(out.splitlines()) == 2 + 5
+    for text in ("[red]not red[/red]", "␛", "⏎", "(no name)", "\ufffd"):
+        assert text in out
+    summary = store.load([CASES / "06-hostile-text.jsonl"])
+    assert (summary.spans, summary.skipped) == (5, ())
+    assert [(row.line, row.reason) for row in summary.issues] == [
+        (1, "bytes that are not Unicode, shown as U+FFFD"),
+        (2, "bytes that are not Unicode, shown as U+FFFD"),
+    ]
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
+def test_a_damaged_log_loads_what_is_good(
+    options: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got, out, err = shown(capsys, "07-truncated.jsonl", options=options)
+    assert got == code
+    assert "3 spans" in out
+    assert err.count("\n") == 1
+    assert err.endswith("07-truncated.jsonl line 3: not JSON; line 6: ends in the middle\n")
+    assert err.startswith("retrospan: 2 lines skipped: ")
+
+
+@pytest.mark.parametrize(("name", "spans"), [("08-pretty.json", 2), ("08-pretty.json.gz", 3)])
+def test_indented_and_gzip(store: Store, tmp_path: Path, name: str, spans: int) -> None:
+    other_name = tmp_path / "trace.dat"
+    other_name.write_bytes((CASES / name).read_bytes())
+    summary = store.load([other_name])
+    assert (summary.spans, summary.issues) == (spans, ())
+
+
+def test_cut_messages_in_a_trace(store: Store) -> None:
+    store.load([CASES / "09-genai-shapes.jsonl"])
+    cut = store.call(TRACE, "0000000000000095")
+    assert cut.kind == "llm"
+    assert cut.input_messages is not None
+    assert cut.input_messages[0].role == "user"
+    assert cut.lost is not None
+    assert "cut off after" in cut.lost
+    first, second = store.call(TRACE, "0000000000000093"), store.call(TRACE, "0000000000000094")
+    assert (first.tool_call_id, second.tool_call_id) == ("call_1", "call_2")
+    row = store.traces()[0]
+    assert row.input_tokens == 130, "what the agent reports of itself is not added to its calls"
