@@ -10,6 +10,13 @@
     │   ├── StepLimitError          too many model turns in one prompt
     │   └── OutputError             the model's answer does not fit the wanted type
     ├── ModelError                  a model refused or could not answer
+    │   ├── ModelSetupError         the SDK is not installed, or the key is not in the environment
+    │   ├── ModelRequestError       the provider (or its adapter) does not accept the request
+    │   ├── ModelRefusedError       the model or its provider will not answer this content
+    │   ├── ModelAnswerError        an answer that cannot be read
+    │   └── ModelTransportError     no answer: connection, overload or a fault of the server
+    │       ├── ModelTimeoutError   no answer in time
+    │       └── ModelRateLimitError too many requests, or no quota left
     ├── ToolError
     │   └── ToolArgumentsError      arguments that do not fit the tool's signature
     ├── SnapshotFormatError         a snapshot file that is not one
@@ -21,6 +28,8 @@
 """
 
 from __future__ import annotations
+
+import re
 
 
 class RuntimeFault(Exception):
@@ -100,8 +109,77 @@ class OutputError(AgentError):
         super().__init__(f"agent {agent_id!r}: the answer is no {wanted}: {reason}")
 
 
+_NO_WORD = re.compile(r"[^\w.:-]+")
+_MODEL_FACTS = re.compile(r"([^\s\[\]]+) \[(\d{3})? ?([^\s\[\]]*)\]: ")
+
+
 class ModelError(RuntimeFault):
-    """A model refused or could not answer."""
+    """A model refused or could not answer.
+
+    ``provider``, ``status`` and ``type`` are read from the message, since a recording keeps nothing else of an error:
+    so the error that a replay raises has them too.
+
+    Args:
+        detail: what happened, in a sentence.
+        provider: whose model it was.
+        status: the HTTP status, where the provider gave one.
+        type: the provider's own word for the error, or ours (``timeout``, ``connection``).
+    """
+
+    def __init__(
+        self, detail: str, *, provider: str | None = None, status: int | None = None, type: str | None = None
+    ) -> None:
+        if provider is None and status is None and type is None:
+            super().__init__(detail)
+            return
+        facts = " ".join(filter(None, (f"{status:03}" if status else "", _NO_WORD.sub("_", type or "")[:80])))
+        super().__init__(f"{_NO_WORD.sub('_', provider or 'model')} [{facts}]: {detail}")
+
+    @property
+    def provider(self) -> str | None:
+        """Whose model it was; None where the error does not say."""
+        found = _MODEL_FACTS.match(str(self))
+        return found[1] if found else None
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status; None where there was none."""
+        found = _MODEL_FACTS.match(str(self))
+        return int(found[2]) if found and found[2] else None
+
+    @property
+    def type(self) -> str | None:
+        """The provider's word for the error, such as ``rate_limit_exceeded``."""
+        found = _MODEL_FACTS.match(str(self))
+        return (found[3] or None) if found else None
+
+
+class ModelSetupError(ModelError):
+    """The model cannot be asked at all: its SDK is not installed, or the key is not in the environment."""
+
+
+class ModelRequestError(ModelError):
+    """The provider, or its adapter, does not accept the request. The same request will fail again."""
+
+
+class ModelRefusedError(ModelError):
+    """The model or its provider will not answer this content."""
+
+
+class ModelAnswerError(ModelError):
+    """An answer came, but it cannot be read."""
+
+
+class ModelTransportError(ModelError):
+    """No answer came, also after the retries: connection, overload or a fault of the server."""
+
+
+class ModelTimeoutError(ModelTransportError):
+    """No answer came in time, also after the retries."""
+
+
+class ModelRateLimitError(ModelTransportError):
+    """Too many requests, or no quota left, also after the retries."""
 
 
 class ToolError(RuntimeFault):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -19,7 +19,8 @@ from ..messages import (
     Usage,
     message_to_json,
 )
-from ._protocol import Reply
+from ._collect import deltas_of
+from ._protocol import Delta, Reply
 
 Turn: TypeAlias = "Message | ToolCallPart | Sequence[ToolCallPart] | str | Exception"
 """One scripted answer: a text, tool calls, a whole message, or an error to raise."""
@@ -67,6 +68,11 @@ class ScriptedModel:
             raise turn
         message = _as_message(turn, request)
         return Reply(message=message, usage=self._usage(request, message))
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """The next scripted answer in small pieces; the whole of ``latency_s`` comes before the first."""
+        for delta in deltas_of(await self.generate(request)):
+            yield delta
 
     def _next(self, request: Request) -> Turn:
         if callable(self.script):
