@@ -34,7 +34,7 @@ class Note(NamedTuple):
     what: str
     span_id: str | None = None
     """The first span that it is about."""
-    count: int = 1
+    times: int = 1
     """How many events it is about."""
 
 
@@ -92,7 +92,7 @@ class Frame:
         """Add a reason why the frame is not exact; equal reasons are counted."""
         for i, known in enumerate(self.fidelity):
             if known.what == what and known.level == level:
-                self.fidelity[i] = Note(level, what, known.span_id, known.count + 1)
+                self.fidelity[i] = Note(level, what, known.span_id, known.times + 1)
                 return
         self.fidelity.append(Note(level, what, span_id))
 

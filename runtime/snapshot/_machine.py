@@ -187,7 +187,7 @@ class RestoreMachine:
         if slot is None:
             slot, reason = self._found(event)
             if slot is None and reason is not None and self._ancestry.agents:
-                count = 1 if self._left_out is None else self._left_out.count + 1
+                count = 1 if self._left_out is None else self._left_out.times + 1
                 first = span if self._left_out is None else self._left_out.span_id
                 self._left_out = Note("missing", NO_AGENT_OPEN, first, count)
                 return None

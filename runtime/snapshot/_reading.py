@@ -219,7 +219,7 @@ class _Note(_Part):
     level: Literal["exact", "inferred", "missing"]
     what: Text
     span_id: Text | None = None
-    count: Whole = 1
+    times: Whole = 1
 
 
 class _Frame(_Part):
@@ -348,7 +348,7 @@ def _made(model: _Frame, parent_id: str | None) -> Frame:
         budget=Budget(model.budget_state.own.made(), model.budget_state.aggregate.made()),
         input=model.input,
         generation=model.generation,
-        fidelity=[Note(note.level, note.what, note.span_id, note.count) for note in model.fidelity],
+        fidelity=[Note(note.level, note.what, note.span_id, note.times) for note in model.fidelity],
     )
 
 

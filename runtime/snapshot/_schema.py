@@ -161,8 +161,8 @@ def _note(note: Note) -> dict[str, Any]:
     out: dict[str, Any] = {"level": note.level, "what": note.what}
     if note.span_id is not None:
         out["spanId"] = note.span_id
-    if note.count != 1:
-        out["count"] = note.count
+    if note.times != 1:
+        out["times"] = note.times
     return out
 
 

@@ -71,7 +71,9 @@ def _made(event: dict[str, Any], common: dict[str, Any]) -> Iterator[Any]:  # no
         yield of(ModelTurnStart)
     elif kind == "turn:end":
         lost = None if "message" in event else "no message"
-        yield of(ModelTurnEnd, content_hash=event.get("contentHash"), outcome=_outcome(event, event.get("message"), lost))
+        yield of(
+            ModelTurnEnd, content_hash=event.get("contentHash"), outcome=_outcome(event, event.get("message"), lost)
+        )
     elif kind == "tools:execute:end":
         results = event.get("toolResults")
         for i, result in enumerate(results if isinstance(results, list) else []):
@@ -96,6 +98,8 @@ def _outcome(event: dict[str, Any], output: Any, lost: str | None = None) -> Out
     error = event.get("error") or {}
     return Outcome(
         status="error",
-        error=ErrorInfo(str(error.get("name", "Error")), str(error.get("message", ""))) if isinstance(error, dict) else None,
+        error=ErrorInfo(str(error.get("name", "Error")), str(error.get("message", "")))
+        if isinstance(error, dict)
+        else None,
         lost=lost,
     )
