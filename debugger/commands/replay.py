@@ -103,6 +103,8 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         report = run_replay(recording, job, job.output or Path(folder) / "replay.otlp.jsonl", on_call=progress())
     for line in report.printed:
         say(f"the agent printed: {line}")
+    for line in report.traceback:
+        say(f"the agent failed: {line}")
     return report
 
 

@@ -117,8 +117,7 @@ async def replay(job: dict[str, Any], tell: Callable[[dict[str, Any]], None], co
     except BaseException as error:  # noqa: BLE001 - the border to the user's code: reported, not lost
         end["ended"] = "cancelled" if cancelled.is_set() else "failed"
         end["error"] = type_name_of(error).to_json()
-        if not isinstance(error, asyncio.CancelledError):
-            traceback.print_exception(error)
+        end["traceback"] = traceback.format_exception(error)
     if session.stopped:
         # An agent may swallow the stop; what it then returns is no result.
         end |= {"ended": session.stopped, "output": None, "error": None}
@@ -150,8 +149,8 @@ def main(read_fd: int, write_fd: int) -> None:
     try:
         end = asyncio.run(replay(job, tell, commands))
     except BaseException as error:  # noqa: BLE001 - also what the user's module raises on import, sys.exit included
-        traceback.print_exception(error)
         end = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json(), "output": None}
+        end["traceback"] = traceback.format_exception(error)
     tell(end)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -93,6 +93,8 @@ class ReplayReport:
     fidelity: str = "exact"
     printed: tuple[str, ...] = field(default=())
     """What the agent's program printed, line by line."""
+    traceback: tuple[str, ...] = ()
+    """Where a run failed that had not failed in this way when it was recorded."""
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

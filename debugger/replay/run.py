@@ -116,6 +116,8 @@ def _report(
         saved_ns=end.get("saved_ns"),
         fidelity=fidelity,
         printed=tuple(child.printed),
+        # Where the run failed as it did when it was recorded, the way there is no news.
+        traceback=() if same else tuple("".join(end.get("traceback", ())).splitlines()),
     )
 
 

@@ -38,24 +38,19 @@ def canonical_json(value: Json) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _is_plain(value: Json) -> bool:
+def _is_plain(value: Json, depth: int = 0) -> bool:
     """True when sorting by code point and Python's integers give the canonical form."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is str or kind is bool or kind is int or item is None:
-            continue
-        if kind is dict:
-            for key in item:
-                if type(key) is not str or (key and max(key) > "\ud7ff"):
-                    return False
-            stack.extend(item.values())
-        elif kind is list:
-            stack.extend(item)
-        else:
-            return False
-    return True
+    kind = type(value)
+    if kind is str or kind is bool or kind is int or value is None:
+        return True
+    if depth > _MAX_DEPTH:
+        return False
+    if kind is dict:
+        return all(
+            type(key) is str and (not key or max(key) <= "\ud7ff") and _is_plain(item, depth + 1)
+            for key, item in value.items()
+        )
+    return kind is list and all(_is_plain(item, depth + 1) for item in value)
 
 
 def _encode(value: Json, depth: int = 0) -> str:

@@ -73,13 +73,19 @@ def _place(call: Call, time: int, seq: int | None) -> _Place:
 
 
 def content_hash_of(call: Call) -> str | None:
-    """The journal key of a call: the one it brought with it, else ours; None when its request was not recorded."""
+    """The journal key of a call: the one it brought with it, else ours.
+
+    None when its request was not recorded, or has no canonical form (nested without end).
+    """
     if call.content_hash is not None:
         return call.content_hash
-    if call.kind == "llm" and call.input_messages is not None and call.lost is None:
-        return call.request().content_hash
-    if call.kind == "tool" and call.arguments is not None:
-        return call.tool_request().content_hash
+    try:
+        if call.kind == "llm" and call.input_messages is not None and call.lost is None:
+            return call.request().content_hash
+        if call.kind == "tool" and call.arguments is not None:
+            return call.tool_request().content_hash
+    except (TypeError, ValueError):
+        return None
     return None
 
 
