@@ -29,7 +29,7 @@ from ..trace import (
 )
 from ._ancestry import Ancestry, Place
 from ._budget import Budget
-from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Status
+from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note
 from ._slot import Slot, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
@@ -115,38 +115,32 @@ class RestoreMachine:
         if not self._root.summed:
             sum_up(reversed(self._slots), self._epoch)
         tops = self._root.frame.children
-        if len(tops) == 1 and not self._root_is_used:
-            rest = self._slots[1:]
-            parent_id = None
-        else:
-            rest = self._slots
-            parent_id = ROOT_ID
-            self._derive_run()
-        first_top = self._slots[1] if tops else None
-        if first_top is not None and first_top.frame.parent_id != parent_id:
-            first_top.writable(self._epoch).parent_id = parent_id
-        if self._left_out is not None:
-            root = rest[0].writable(self._epoch)
-            root.fidelity = [note for note in root.fidelity if note.what != NO_AGENT_OPEN] + [self._left_out]
+        is_single = len(tops) == 1 and not self._root_is_used
+        rest = self._slots[1:] if is_single else self._slots
+        if tops and self._slots[1].frame.parent_id != (parent_id := None if is_single else ROOT_ID):
+            self._slots[1].writable(self._epoch).parent_id = parent_id
+        found = {slot.frame.call_id: slot.frame for slot in rest}
+        root_id = rest[0].frame.call_id
+        found[root_id] = self._concluded(rest[0])
         self._epoch += 1
         self._fresh.clear()
-        return rest[0].frame.call_id, {slot.frame.call_id: slot.frame for slot in rest}
+        return root_id, found
 
-    def _derive_run(self) -> None:
-        """Without a recorded run, its frame runs as long as one of its agents does."""
-        root = self._root.frame
-        is_derived = any(note.what == NO_RUN for note in root.fidelity)
-        if self._run_span is None:
-            running = any(slot.frame.status == "running" for slot in self._slots[1:] if slot.up is self._root)
-            status: Status = "running" if running else "completed"
-            if root.status != status or not is_derived:
-                root = self._root.writable(self._epoch)
-                root.status = status
-                if not is_derived:
-                    root.note("inferred", NO_RUN, None)
-        elif is_derived:
-            root = self._root.writable(self._epoch)
-            root.fidelity = [note for note in root.fidelity if note.what != NO_RUN]
+    def _concluded(self, slot: Slot) -> Frame:
+        """The root's frame, with what is only true of it as the root, and at this moment."""
+        frame = slot.frame
+        is_derived = slot is self._root and self._run_span is None
+        if not is_derived and self._left_out is None:
+            return frame
+        frame = frame.copy()
+        if is_derived:
+            # Without a recorded run, its frame runs as long as one of its agents does.
+            running = any(top.frame.status == "running" for top in self._slots if top.up is slot)
+            frame.status = "running" if running else "completed"
+            frame.fidelity.append(Note("inferred", NO_RUN))
+        if self._left_out is not None:
+            frame.fidelity.append(self._left_out)
+        return frame
 
     # Where an event belongs
 

@@ -151,18 +151,17 @@ def attempt(events: list[TraceEvent], **options: Any) -> Snapshot | RestoreError
 
 
 @given(traces)
-@settings(max_examples=200)
+@settings(max_examples=100, deadline=None)
 def test_any_prefix_of_any_trace_restores_or_is_refused_by_name(events: list[TraceEvent]) -> None:
     for end in range(len(events) + 1):
         found = attempt(events[:end])
         assert isinstance(found, Snapshot | RestoreError)
         if isinstance(found, Snapshot):
-            assert [frame.call_id for _, frame in found.walk()].sort() == list(found.frames).sort()
             assert {frame.call_id for _, frame in found.walk()} == set(found.frames)
 
 
 @given(traces)
-@settings(max_examples=200)
+@settings(max_examples=100, deadline=None)
 def test_every_cut_is_what_one_restore_gives_and_nearest_cuts_work(events: list[TraceEvent]) -> None:
     for span, anchor, found in restore_every(events):
         if not span:
@@ -182,7 +181,7 @@ def test_every_cut_is_what_one_restore_gives_and_nearest_cuts_work(events: list[
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@settings(max_examples=200)
+@settings(max_examples=100, deadline=None)
 def test_the_order_of_input_does_not_matter_when_times_differ(events: list[TraceEvent], rng: Any) -> None:
     expected = restore_snapshot(events)
     shuffled = events[:]
@@ -191,7 +190,7 @@ def test_the_order_of_input_does_not_matter_when_times_differ(events: list[Trace
 
 
 @given(programs())
-@settings(max_examples=200)
+@settings(max_examples=100, deadline=None)
 def test_well_formed_runs_restore_exactly(events: list[TraceEvent]) -> None:
     """Against the plainest possible fold, which needs no stack since every event names its agent."""
     snapshot = restore_snapshot(events)
@@ -226,7 +225,7 @@ def test_well_formed_runs_restore_exactly(events: list[TraceEvent]) -> None:
 
 
 @given(st.one_of(traces, programs()))
-@settings(max_examples=300)
+@settings(max_examples=150, deadline=None)
 def test_snapshot_to_json_and_back_is_identity(events: list[TraceEvent]) -> None:
     snapshot = attempt(events, metadata={"k": [1]})
     if isinstance(snapshot, Snapshot):
