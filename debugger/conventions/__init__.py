@@ -13,7 +13,7 @@ from runtime.trace import Span
 
 from . import genai, retrospan
 from ._base import Convention
-from ._view import Promoted, ScalarReader, ScalarView, View
+from ._view import Promoted, ScalarReader, View, text
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (retrospan, genai)
 """In the order in which they are asked: our own spans also carry GenAI attributes, so they come first."""
@@ -35,12 +35,14 @@ def _convention_of(view: View) -> Convention | None:
 def promote(view: View) -> Promoted:
     """The narrow facts of a span, for the store's columns."""
     convention = _convention_of(view)
-    return Promoted(error_type=view.text("error.type")) if convention is None else convention.promote(view)
+    return (
+        Promoted(error_type=text(view.attributes.get("error.type"))) if convention is None else convention.promote(view)
+    )
 
 
 def call_of(span: Span) -> Call:
     """The call that a span is; kind ``other`` and no convention where none recognises it."""
-    convention = _convention_of(ScalarView.of(span))
+    convention = _convention_of(View.of(span))
     if convention is not None:
         return convention.call(span)
     return Call(
@@ -57,13 +59,12 @@ def call_of(span: Span) -> Call:
 
 def _error_of(span: Span) -> ErrorInfo | None:
     """The error by what every OpenTelemetry span has: status, ``error.type``, an exception event."""
-    kind = span.attributes.get("error.type")
-    if span.status_code != 2 and not isinstance(kind, str):
+    kind = text(span.attributes.get("error.type"))
+    if span.status_code != 2 and kind is None:
         return None
     exception = next((e.attributes for e in reversed(span.events) if e.name == "exception"), {})
-    named = next((t for t in (kind, exception.get("exception.type")) if isinstance(t, str)), "error")
-    message = span.status_message or exception.get("exception.message") or ""
-    return ErrorInfo(named, message if isinstance(message, str) else "")
+    named = kind or text(exception.get("exception.type")) or "error"
+    return ErrorInfo(named, span.status_message or text(exception.get("exception.message")) or "")
 
 
 __all__ = [
@@ -73,7 +74,6 @@ __all__ = [
     "Convention",
     "Promoted",
     "ScalarReader",
-    "ScalarView",
     "View",
     "call_of",
     "promote",

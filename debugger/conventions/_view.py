@@ -7,7 +7,7 @@ few attributes that conventions ask for (through ``ScalarReader``) or from a who
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,20 +20,30 @@ from ..importers import any_value, integer
 Scalar: TypeAlias = str | bool | int | float | None
 
 
-class View(Protocol):
-    """One span, seen through its promoted attributes."""
+class View(NamedTuple):
+    """What ``recognises`` and ``promote`` may look at."""
 
+    attributes: Mapping[str, Any]
+    """Decoded attributes: at least the scalar ones among ``PROMOTED_KEYS``, or all of a whole span."""
     scope_name: str
     status_code: int
 
-    def has(self, key: str) -> bool:
-        """Whether the attribute is there."""
+    @classmethod
+    def of(cls, span: Span) -> View:
+        """The view of a whole span."""
+        return cls(span.attributes, span.scope_name, span.status_code)
 
-    def text(self, key: str) -> str | None:
-        """The attribute where it is text."""
 
-    def integer(self, key: str) -> int | None:
-        """The attribute where it is a whole number (also written as a double)."""
+def text(value: Any) -> str | None:
+    """The value where it is text that says something."""
+    return value if type(value) is str and value else None
+
+
+def whole(value: Any) -> int | None:
+    """The value where it is a whole number, also written as a double."""
+    if value is None or type(value) is int:
+        return value
+    return integer(value) if type(value) is float else None
 
 
 class Promoted(NamedTuple):
@@ -98,35 +108,3 @@ def _scalar(data: bytes) -> Scalar:
     if value.intValue is not None:
         return integer(value.intValue)
     return value.boolValue if value.doubleValue is None else any_value({"doubleValue": value.doubleValue})
-
-
-class ScalarView:
-    """The view over attributes that are at hand as scalars (or as anything: what is no scalar answers None)."""
-
-    __slots__ = ("_values", "scope_name", "status_code")
-
-    def __init__(self, values: Mapping[str, Any], scope_name: str, status_code: int) -> None:
-        self._values = values
-        self.scope_name = scope_name
-        self.status_code = status_code
-
-    @classmethod
-    def of(cls, span: Span) -> ScalarView:
-        """The view of a whole span."""
-        return cls(span.attributes, span.scope_name, span.status_code)
-
-    def has(self, key: str) -> bool:
-        """Whether the attribute is there."""
-        return key in self._values
-
-    def text(self, key: str) -> str | None:
-        """The attribute where it is text."""
-        value = self._values.get(key)
-        return value if type(value) is str else None
-
-    def integer(self, key: str) -> int | None:
-        """The attribute where it is a whole number (also written as a double)."""
-        value = self._values.get(key)
-        if value is None or type(value) is str:
-            return None
-        return integer(value)

@@ -15,9 +15,8 @@ from runtime.messages import Call, CallKind, ErrorInfo, Usage, message_to_json, 
 from runtime.messages import Message, TextPart  # isort: skip
 from runtime.trace import Span
 
-from ..importers import integer
 from ._content import Content
-from ._view import Promoted, View
+from ._view import Promoted, View, text, whole
 
 name: Final = "genai"
 version: Final = 1
@@ -51,36 +50,38 @@ keys: Final = frozenset(
 
 def recognises(view: View) -> bool:
     """Every span of these conventions names its operation."""
-    return view.text(_OPERATION) is not None
-
-
-def _first_text(view: View, names: tuple[str, ...]) -> str | None:
-    for key in names:
-        if (value := view.text(key)) is not None:
-            return value
-    return None
-
-
-def _first_integer(view: View, names: tuple[str, ...]) -> int | None:
-    for key in names:
-        if (value := view.integer(key)) is not None:
-            return value
-    return None
+    return type(view.attributes.get(_OPERATION)) is str
 
 
 def promote(view: View) -> Promoted:
     """The narrow facts, by the same rules as ``call``."""
+    attributes = view.attributes
+    get = attributes.get
     return Promoted(
-        _KINDS.get(view.text(_OPERATION) or "", "other"),
+        _KINDS.get(get(_OPERATION, ""), "other"),
         name,
-        view.text("error.type"),
-        view.text("gen_ai.agent.name"),
-        _first_text(view, _PROVIDER),
-        _first_text(view, _MODEL),
-        view.text("gen_ai.tool.name"),
-        _first_integer(view, _INPUT),
-        _first_integer(view, _OUTPUT),
+        text(get("error.type")),
+        text(get("gen_ai.agent.name")),
+        _first_text(attributes, _PROVIDER),
+        _first_text(attributes, _MODEL),
+        text(get("gen_ai.tool.name")),
+        _first_whole(attributes, _INPUT),
+        _first_whole(attributes, _OUTPUT),
     )
+
+
+def _first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    for key in names:
+        if (value := text(attributes.get(key))) is not None:
+            return value
+    return None
+
+
+def _first_whole(attributes: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    for key in names:
+        if (value := whole(attributes.get(key))) is not None:
+            return value
+    return None
 
 
 def _attributes(span: Span) -> dict[str, Any]:
@@ -92,22 +93,9 @@ def _attributes(span: Span) -> dict[str, Any]:
     return merged | dict(span.attributes)
 
 
-def _text(attributes: Mapping[str, Any], *names: str) -> str | None:
-    return next((value for key in names if isinstance(value := attributes.get(key), str)), None)
-
-
-def _integer(attributes: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    values = (attributes.get(key) for key in names)
-    return next((number for value in values if (number := _whole(value)) is not None), None)
-
-
-def _whole(value: Any) -> int | None:
-    return integer(value) if isinstance(value, int | float) else None
-
-
 def _error(span: Span, attributes: Mapping[str, Any]) -> ErrorInfo | None:
     """The error of a failed span: type from ``error.type`` or the exception, message from status or exception."""
-    kind = _text(attributes, "error.type")
+    kind = text(attributes.get("error.type"))
     exception: Mapping[str, Any] = {}
     for event in span.events:
         if event.name == "exception":
@@ -116,15 +104,15 @@ def _error(span: Span, attributes: Mapping[str, Any]) -> ErrorInfo | None:
     if span.status_code != 2 and kind is None and not escaped:
         return None
     if kind in (None, "_OTHER"):
-        kind = _text(exception, "exception.type") or kind
-    message = span.status_message or _text(exception, "exception.message") or ""
+        kind = text(exception.get("exception.type")) or kind
+    message = span.status_message or text(exception.get("exception.message")) or ""
     return ErrorInfo(kind or "error", message)
 
 
 def call(span: Span) -> Call:
     """The call of a GenAI span."""
     a = _attributes(span)
-    kind = _KINDS.get(_text(a, _OPERATION) or "", "other")
+    kind = _KINDS.get(a.get(_OPERATION, ""), "other")
     content = Content()
     inputs = content.messages(a, "gen_ai.input.messages", "user")
     system = content.system(a, "gen_ai.system_instructions")
@@ -150,25 +138,25 @@ def call(span: Span) -> Call:
         start_unix_nano=span.start_unix_nano,
         end_unix_nano=span.end_unix_nano,
         convention=name,
-        agent_name=_text(a, "gen_ai.agent.name"),
-        provider=_text(a, *_PROVIDER),
-        model=_text(a, *_MODEL),
-        response_model=_text(a, "gen_ai.response.model"),
-        conversation_id=_text(a, "gen_ai.conversation.id"),
+        agent_name=text(a.get("gen_ai.agent.name")),
+        provider=_first_text(a, _PROVIDER),
+        model=_first_text(a, _MODEL),
+        response_model=text(a.get("gen_ai.response.model")),
+        conversation_id=text(a.get("gen_ai.conversation.id")),
         input_messages=inputs,
         output_messages=outputs,
         tool_definitions=content.tool_definitions(a, "gen_ai.tool.definitions"),
         parameters=_parameters(a),
-        tool_name=_text(a, "gen_ai.tool.name"),
-        tool_call_id=_text(a, "gen_ai.tool.call.id"),
+        tool_name=text(a.get("gen_ai.tool.name")),
+        tool_call_id=text(a.get("gen_ai.tool.call.id")),
         arguments=parse_json_text(a.get("gen_ai.tool.call.arguments")) if is_tool else None,
         result=result,
         has_result=has_result,
         usage=Usage(
-            input_tokens=_integer(a, _INPUT),
-            output_tokens=_integer(a, _OUTPUT),
-            cached_tokens=_integer(a, _CACHED),
-            reasoning_tokens=_integer(a, _REASONING),
+            input_tokens=_first_whole(a, _INPUT),
+            output_tokens=_first_whole(a, _OUTPUT),
+            cached_tokens=_first_whole(a, _CACHED),
+            reasoning_tokens=_first_whole(a, _REASONING),
         ),
         finish_reasons=_finish_reasons(a, outputs),
         error=error,

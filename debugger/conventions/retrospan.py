@@ -7,7 +7,7 @@ from typing import Final
 from runtime.messages import Call, CallKind
 from runtime.trace import Span, call_of_span
 
-from ._view import Promoted, View
+from ._view import Promoted, View, text, whole
 
 name: Final = "retrospan"
 version: Final = 1
@@ -36,32 +36,32 @@ keys: Final = frozenset(
 
 
 def recognises(view: View) -> bool:
-    """The same test as ``runtime.trace.is_own_span``, over single attributes."""
-    if not view.has(_FORMAT):
-        return False
-    format_version = view.integer(_FORMAT)
-    return format_version is not None and 1 <= format_version <= _FORMAT_VERSION and view.text(_KIND) in _KINDS
+    """The same test as ``runtime.trace.is_own_span``, over the attributes that are at hand."""
+    get = view.attributes.get
+    format_version = get(_FORMAT)
+    return type(format_version) is int and 1 <= format_version <= _FORMAT_VERSION and get(_KIND) in _KINDS
 
 
 def promote(view: View) -> Promoted:
     """The narrow facts of one of our spans."""
-    error_type = view.text("error.type")
-    if error_type is None and (view.status_code == 2 or view.has("error.type")):
+    get = view.attributes.get
+    error_type = text(get("error.type"))
+    if error_type is None and (view.status_code == 2 or "error.type" in view.attributes):
         error_type = "error"
     return Promoted(
-        kind=_KINDS[view.text(_KIND) or ""],
+        kind=_KINDS[get(_KIND, "")],
         convention=name,
         error_type=error_type,
-        agent_name=view.text("gen_ai.agent.name"),
-        provider=view.text("gen_ai.provider.name"),
-        model=view.text("gen_ai.request.model"),
-        tool_name=view.text("gen_ai.tool.name"),
-        input_tokens=view.integer("gen_ai.usage.input_tokens"),
-        output_tokens=view.integer("gen_ai.usage.output_tokens"),
-        cost_nano_usd=view.integer("retrospan.cost_nano_usd"),
-        run_id=view.text("retrospan.run_id"),
-        start_seq=view.integer("retrospan.seq.start"),
-        origin_trace_id=view.text("retrospan.origin.trace_id"),
+        agent_name=text(get("gen_ai.agent.name")),
+        provider=text(get("gen_ai.provider.name")),
+        model=text(get("gen_ai.request.model")),
+        tool_name=text(get("gen_ai.tool.name")),
+        input_tokens=whole(get("gen_ai.usage.input_tokens")),
+        output_tokens=whole(get("gen_ai.usage.output_tokens")),
+        cost_nano_usd=whole(get("retrospan.cost_nano_usd")),
+        run_id=text(get("retrospan.run_id")),
+        start_seq=whole(get("retrospan.seq.start")),
+        origin_trace_id=text(get("retrospan.origin.trace_id")),
     )
 
 

@@ -10,9 +10,12 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]|"')
 
 
 def iter_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines without their line feed; a carriage return stays, JSON takes it for white space."""
+    """Lines; their line feed or carriage return may still be there, JSON takes it for white space."""
     carry: list[bytes] = []
     for block in blocks:
+        if not carry and 0 <= block.find(b"\n") == len(block) - 1:
+            yield block
+            continue
         first, *rest = block.split(b"\n")
         carry.append(first)
         if rest:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from ..conventions import PROMOTED_KEYS, Promoted, ScalarReader, ScalarView, promote
+from ..conventions import PROMOTED_KEYS, Promoted, ScalarReader, View, promote
 from ..importers import (
     Context,
     RawSpan,
@@ -162,7 +162,7 @@ class Ingest:
             return None
         read = self._scalars.read
         values = {pair.key: read(pair.value) for pair in pairs if pair.key in PROMOTED_KEYS}
-        return promote(ScalarView(values, scope_name, span.status_code))
+        return promote(View(values, scope_name, span.status_code))
 
     def _context(self, context: Context) -> tuple[int, str]:
         known = self._contexts.get(context)
@@ -205,7 +205,7 @@ class Ingest:
     def _merge_unfinished(self, rows: Sequence[Sequence[Any]]) -> None:
         attributes, events = merge_unfinished(rows)
         whole = span_from_row([*rows[-1][:10], attributes, events, *rows[-1][12:]])
-        facts = promote(ScalarView.of(whole))._asdict()
+        facts = promote(View.of(whole))._asdict()
         status = {"status_code": whole.status_code, "status_message": whole.status_message}
         texts = {"attributes": attributes, "events": events}
         self._database.query("span_update_merged", {"seq": rows[0][0], **texts, **status, **facts})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from debugger.conventions import CONVENTIONS, VERSION, ScalarView, call_of, promote
+from debugger.conventions import CONVENTIONS, VERSION, View, call_of, promote
 from debugger.conventions._cut import mend_cut_json
 from runtime.messages import Call, ErrorInfo, Message, ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart
 from runtime.trace import Span, SpanEvent, call_of_span, is_own_span
@@ -296,7 +296,7 @@ def test_our_own_spans_are_read_by_the_runtime() -> None:
     )
     assert is_own_span(own)
     assert call_of(own) == call_of_span(own)
-    facts = promote(ScalarView.of(own))
+    facts = promote(View.of(own))
     assert (facts.kind, facts.convention, facts.agent_name) == ("agent", "retrospan", "desk")
     assert (facts.run_id, facts.start_seq, facts.origin_trace_id, facts.cost_nano_usd) == ("r1", 4, "1" * 32, 5)
 
@@ -312,7 +312,7 @@ def test_our_own_spans_are_read_by_the_runtime() -> None:
 def test_the_cheap_test_for_our_own_spans_is_that_of_the_runtime(attributes: dict[str, Any]) -> None:
     own = CONVENTIONS[0]
     whole = span(attributes)
-    assert own.recognises(ScalarView.of(whole)) == is_own_span(whole)
+    assert own.recognises(View.of(whole)) == is_own_span(whole)
 
 
 def test_the_version_names_every_convention() -> None:

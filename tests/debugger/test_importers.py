@@ -375,3 +375,4 @@ def test_open_brackets(text: bytes, depth: int) -> None:
 
 def test_lines_over_blocks() -> None:
     assert list(iter_lines([b"a\nb", b"c", b"\n\nd"])) == [b"a", b"bc", b"", b"d"]
+    assert list(iter_lines([b"a\n", b"", b"b", b"c\n", b"\n"])) == [b"a\n", b"bc", b""]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from debugger.conventions import Promoted, ScalarView, call_of, promote
+from debugger.conventions import Promoted, View, call_of, promote
 from debugger.errors import AmbiguousIdError, QueryCancelledError, UnknownSpanError, UnknownTraceError
 from debugger.store import IssueRow, LoadProgress, SpanRow, Store, TraceRow
 from runtime.trace import Span
@@ -256,7 +256,7 @@ def test_a_view_of_a_span_promotes_what_its_raw_text_does(zoo_store: Store) -> N
     names = [name for name in Promoted._fields if name != "origin_trace_id"]
     for trace in zoo_store.traces():
         for row, whole in zip(zoo_store.spans(trace.trace_id), zoo_store.whole_spans(trace.trace_id), strict=True):
-            facts = promote(ScalarView.of(whole))
+            facts = promote(View.of(whole))
             assert [getattr(row, n) for n in names] == [getattr(facts, n) for n in names]
 
 
