@@ -73,13 +73,15 @@ class UsageStats:
             self.costs[NANO_USD] = self.costs.get(NANO_USD, 0) + usage.cost_nano_usd
             item.costs[NANO_USD] = item.costs.get(NANO_USD, 0) + usage.cost_nano_usd
 
-    def merge(self, other: UsageStats) -> None:
-        """Add the other's sums; the other stays as it is. Cost: O(items of the other)."""
+    def merge(self, other: UsageStats, with_items: bool = True) -> None:
+        """Add the other's sums, its items too if wanted; the other stays as it is. Cost: O(items of the other)."""
         _add_costs(self.costs, other.costs)
         self.prompt_tokens += other.prompt_tokens
         self.completion_tokens += other.completion_tokens
         self.total_tokens += other.total_tokens
         self.call_count += other.call_count
+        if not with_items:
+            return
         for key, item in other.items.items():
             mine = self.items.get(key)
             if mine is None:

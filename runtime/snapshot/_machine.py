@@ -7,11 +7,12 @@ frames decides only where a parent is not recorded, and that is noted in the fra
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..journal import AnyRequest, Journal, JournalEntry
-from ..messages import ErrorInfo, Outcome
+from ..messages import ErrorInfo, Json, Outcome
 from ..trace import (
     AgentEnd,
     AgentStart,
@@ -29,29 +30,31 @@ from ..trace import (
 )
 from ._ancestry import Ancestry, Place
 from ._budget import Budget
-from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note
+from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Provenance, Snapshot
+from ._ledger import Ledger
+from ._reasons import (
+    BEFORE_START,
+    CALL_ID_TAKEN,
+    ENDED_FIRST,
+    LOST_PARENT,
+    NO_AGENT_OPEN,
+    NO_ANSWER,
+    NO_HASH,
+    NO_MEMORY,
+    NO_PARENT,
+    NO_RUN,
+)
 from ._slot import Slot, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
 
-LOST_PARENT = "the parent span is not in the trace; placed by time"
-NO_PARENT = "no parent span is recorded; placed by time"
-BEFORE_START = "stamped before the start of its agent; placed in the frame above"
-ENDED_FIRST = "its end is stamped before its start, so the end was not used"
-CALL_ID_TAKEN = "its recorded call id was taken already, so another was counted"
-NO_MEMORY = "the memory at the start is not recorded"
-NO_HASH = "the request is not recorded, so the answer has no key in the journal"
-NO_ANSWER = "the answer is not recorded"
-NO_AGENT_OPEN = "the parent span is not in the trace and no agent was open; left out"
-NO_RUN = "the run itself is not recorded; its status is that of its agents"
-
 
 class RestoreMachine:
-    """Feed it one trace's events in timeline order; ``frames`` gives the state after any of them.
+    """Feed it one trace's events in timeline order; ``snapshot`` gives the state after any of them.
 
     Snapshots of one machine share what did not change between them: treat them as read-only, or copy.
-    Cost: O(1) amortised per event; ``frames`` is O(frames) plus what changed since it was last asked.
+    Cost: O(1) amortised per event; a snapshot is O(frames) plus what changed since it was last asked.
     """
 
     def __init__(self, ancestry: Ancestry) -> None:
@@ -74,8 +77,7 @@ class RestoreMachine:
         self._asked: dict[str, ModelTurnStart | ToolStart] = {}
         self._left_out: Note | None = None
         """The calls that no frame could be found for."""
-        self._fresh: set[int] = set()
-        """Ids of the journal entries that no snapshot holds yet, once there was a snapshot."""
+        self._ledger = Ledger()
         self._handlers: dict[type[TraceEvent], Callable[[Any], None]] = {
             RunStart: self._run_start,
             RunEnd: self._run_end,
@@ -112,6 +114,7 @@ class RestoreMachine:
 
     def frames(self) -> tuple[str, dict[str, Frame]]:
         """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
+        self._ledger.hand_out()
         if not self._root.summed:
             sum_up(reversed(self._slots), self._epoch)
         tops = self._root.frame.children
@@ -123,7 +126,6 @@ class RestoreMachine:
         root_id = rest[0].frame.call_id
         found[root_id] = self._concluded(rest[0])
         self._epoch += 1
-        self._fresh.clear()
         return root_id, found
 
     def _concluded(self, slot: Slot) -> Frame:
@@ -141,6 +143,27 @@ class RestoreMachine:
         if self._left_out is not None:
             frame.fidelity.append(self._left_out)
         return frame
+
+    def snapshot(
+        self, provenance: Provenance, name: str = "latest", metadata: Mapping[str, Json] | None = None
+    ) -> Snapshot:
+        """The state after the last event that was fed. Only where ``has_frame``.
+
+        Args:
+            provenance: trace and cut.
+            name: what the process id calls the cut, as in the seed.
+            metadata: kept in the snapshot.
+        """
+        root_id, frames = self.frames()
+        now = time.time_ns() // 1_000_000
+        return Snapshot(
+            process_id=f"restore:{name}:{now}",
+            timestamp=now,
+            provenance=provenance,
+            root_id=root_id,
+            frames=frames,
+            metadata=dict(metadata or {}),
+        )
 
     # Where an event belongs
 
@@ -394,18 +417,7 @@ class RestoreMachine:
         if not content_hash:
             slot.frame.note("missing", NO_HASH, event.span_id)
             return
-        entry = entries.get(content_hash)
-        if entry is None:
-            entry = entries[content_hash] = JournalEntry(content_hash, [outcome], request)
-        else:
-            if self._epoch and id(entry) not in self._fresh:
-                # The snapshots made so far hold the entry.
-                entry = entries[content_hash] = JournalEntry(content_hash, list(entry.outcomes), entry.request)
-            entry.add(outcome)
-            if entry.request is None:
-                entry.request = request
-        if self._epoch:
-            self._fresh.add(id(entry))
+        self._ledger.record(entries, content_hash, outcome, request)
 
 
 def _close(frame: Frame, outcome: Outcome) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..messages import Json
 from ..trace import TraceEvent
 from ._collector import collector_paused
-from ._errors import Anchor, Cut, NoFrameError, NothingBeforeError, RestoreError
+from ._errors import Anchor, NoFrameError, NothingBeforeError, RestoreError
 from ._frame import Provenance, Snapshot
 from ._machine import RestoreMachine
 from ._timeline import Timeline
@@ -56,7 +55,7 @@ def restore_snapshot(
         if not machine.has_frame:
             raise NoFrameError(timeline.nearest(cut))
         last = span_id or timeline.events[cut].span_id
-        return snapshot_of(machine, timeline.trace_id, Cut(last, anchor), metadata, span_id or "latest")
+        return machine.snapshot(_origin(timeline, last, anchor), span_id or "latest", metadata)
 
 
 def restore_every(
@@ -85,20 +84,8 @@ def restore_every(
         elif not machine.has_frame:
             yield cut.span_id, cut.anchor, NoFrameError(timeline.nearest(position))
         else:
-            yield cut.span_id, cut.anchor, snapshot_of(machine, timeline.trace_id, cut, None, cut.span_id)
+            yield cut.span_id, cut.anchor, machine.snapshot(_origin(timeline, *cut), cut.span_id)
 
 
-def snapshot_of(
-    machine: RestoreMachine, trace_id: str, cut: Cut, metadata: Mapping[str, Json] | None, name: str
-) -> Snapshot:
-    """The machine's frames as they are now, as a snapshot."""
-    root_id, frames = machine.frames()
-    now = time.time_ns() // 1_000_000
-    return Snapshot(
-        process_id=f"restore:{name}:{now}",
-        timestamp=now,
-        provenance=Provenance(trace_id=trace_id, span_id=cut.span_id, anchor=cut.anchor, source="restore"),
-        root_id=root_id,
-        frames=frames,
-        metadata=dict(metadata or {}),
-    )
+def _origin(timeline: Timeline, span_id: str, anchor: Anchor) -> Provenance:
+    return Provenance(trace_id=timeline.trace_id, span_id=span_id, anchor=anchor, source="restore")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._budget import Budget, UsageStats
-from ._frame import Frame
+from ._frame import MAX_DEPTH, Frame
 
 
 class Slot:
@@ -112,4 +112,5 @@ def sum_up(slots: Iterable[Slot], epoch: int) -> None:
             into = sums.get(up)
             if into is None:
                 into = sums[up] = UsageStats()
-            into.merge(spent)
+            # Frames that deep are never written; their items would take quadratic time.
+            into.merge(spent, with_items=slot.depth <= MAX_DEPTH)

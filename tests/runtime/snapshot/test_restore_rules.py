@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from runtime.journal import JournalEntry
 from runtime.messages import ErrorInfo, Outcome, Request, Usage
 from runtime.snapshot import Ancestry, RestoreMachine, Snapshot, Timeline, restore_every, restore_snapshot
-from runtime.trace import AgentEnd, GenerationStart, ModelTurnStart, TraceEvent
+from runtime.trace import AgentEnd, GenerationStart, ModelTurnStart, ToolEnd, TraceEvent
 
 from .script import BOOM, Script
 
@@ -256,6 +257,23 @@ def test_failures_and_aborts_are_outcomes_in_the_order_of_their_starts() -> None
     entry = restore_snapshot(script).root.journal.tool["h"]
     assert [outcome.span_id for outcome in entry.outcomes] == ["t1", "t2", "t3"]
     assert [outcome.status for outcome in entry.outcomes] == ["error", "ok", "aborted"]
+
+
+def test_many_outcomes_of_one_request_are_sorted_at_each_snapshot() -> None:
+    script = Script().agent("a")
+    for i in range(50):
+        started = None if i % 10 == 0 else 1000 - i
+        script.tool(f"t{i}", "a", "h", i, started=started)
+    by_insertion = JournalEntry("h")
+    timeline = Timeline(script)
+    machine = RestoreMachine(timeline.ancestry)
+    for event in timeline.events:
+        machine.feed(event)
+        if isinstance(event, ToolEnd):
+            by_insertion.add(event.outcome)
+            entry = machine.frames()[1]["root/agent:a:0"].journal.tool["h"]
+            assert entry.outcomes == by_insertion.outcomes
+    assert restore_snapshot(script).root.journal.tool["h"].outcomes == by_insertion.outcomes
 
 
 def test_hash_and_request_may_be_on_the_start_of_a_call() -> None:
