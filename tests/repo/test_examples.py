@@ -1,9 +1,9 @@
 """Every example in the pages is true: the Python ones run, the commands give what they are said to give.
 
 A ``python`` block begins with a comment that names its file; it is written and run, unless the page itself runs it
-further down. In a ``console`` block each ``$`` line is run, and the lines below it must be found in its output, in their
-order. A line ``…`` stands for any number of lines, and at the end of a line for its rest. ``$ echo $?`` gives the exit
-code of the command before; all others must end with 0.
+further down. In a ``console`` block each ``$`` line is run, and the lines below it must be found in its output, in
+their order. A line ``…`` stands for any number of lines, and at the end of a line for its rest. ``$ echo $?`` gives
+the exit code of the command before; all others must end with 0.
 """
 
 from __future__ import annotations
