@@ -11,7 +11,6 @@ import secrets
 import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -168,8 +167,7 @@ class Run:
             current_host.reset(tokens[2])
             self.end(RunEnd, self.root.span_id, outcome=outcome)
             if writer is not None:
-                with suppress(OSError):
-                    writer.close()
+                _close(writer)
 
     # What contexts and calls need -------------------------------------------------------------------------
 
@@ -246,6 +244,14 @@ class Run:
             logger.exception("OpenTelemetry failed to start a span; the run goes on without it")
             self._bridge = None
             return None
+
+
+def _close(writer: TraceFileWriter) -> None:
+    try:
+        writer.close()
+    except Exception:
+        # The run is over and its result counts; the file still holds every event, only not compacted.
+        logger.exception("the trace file %s could not be closed cleanly", writer.path)
 
 
 async def run_with(fn: Callable[..., Awaitable[R]], *, input: JsonObject | None = None, **options: Any) -> R:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,9 @@ class TraceFileWriter:
         self._builder = SpanBuilder(resource)
         self._fsync = fsync
         self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._was_empty = os.fstat(self._fd).st_size == 0
+        found = os.fstat(self._fd)
+        # Only a regular file that is ours alone is compacted: not a pipe or a device, not one that others append to.
+        self._compacts = stat.S_ISREG(found.st_mode) and found.st_size == 0
 
     def __call__(self, event: TraceEvent) -> None:
         """Write what the event adds. Raises OSError where the disk refuses."""
@@ -50,7 +53,7 @@ class TraceFileWriter:
             return
         os.close(self._fd)
         self._fd = -1
-        if self._was_empty and self._builder.all_ended:
+        if self._compacts and self._builder.all_ended:
             _compact(self.path)
 
 
