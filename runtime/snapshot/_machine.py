@@ -44,10 +44,14 @@ from ._reasons import (
     NO_PARENT,
     NO_RUN,
 )
-from ._slot import Slot, sum_up
+from ._slot import Shelf, Slot, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
+
+
+_CLIMB = 10
+"""How many agents that have not started yet are passed on the way up; it also ends cycles of parents."""
 
 
 class RestoreMachine:
@@ -61,10 +65,10 @@ class RestoreMachine:
         """Start before the first event of the trace that the ancestry was made from."""
         self._ancestry = ancestry
         self._parents = ancestry.parents
-        self._epoch = 0
-        """How many snapshots were taken. A frame of an older epoch is handed out and is copied before it changes."""
+        self._shelf = Shelf()
+        """A frame that was handed out is copied before it changes."""
         root = Frame(call_id=ROOT_ID, agent_id="", memory_start={})
-        self._root = Slot(root, None, 0)
+        self._root = Slot(root, None, self._shelf)
         self._root_is_used = False
         self._run_span: str | None = None
         self._slots: list[Slot] = [self._root]
@@ -116,17 +120,18 @@ class RestoreMachine:
         """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
         self._ledger.hand_out()
         if not self._root.summed:
-            sum_up(reversed(self._slots), self._epoch)
+            sum_up(reversed(self._slots), self._shelf)
         tops = self._root.frame.children
         is_single = len(tops) == 1 and not self._root_is_used
-        rest = self._slots[1:] if is_single else self._slots
         if tops and self._slots[1].frame.parent_id != (parent_id := None if is_single else ROOT_ID):
-            self._slots[1].writable(self._epoch).parent_id = parent_id
-        found = {slot.frame.call_id: slot.frame for slot in rest}
-        root_id = rest[0].frame.call_id
-        found[root_id] = self._concluded(rest[0])
-        self._epoch += 1
-        return root_id, found
+            self._slots[1].writable(self._shelf).parent_id = parent_id
+        found = self._shelf.frames.copy()
+        self._shelf.epoch += 1
+        root = self._slots[1] if is_single else self._root
+        if is_single:
+            del found[ROOT_ID]
+        found[root.frame.call_id] = self._concluded(root)
+        return root.frame.call_id, found
 
     def _concluded(self, slot: Slot) -> Frame:
         """The root's frame, with what is only true of it as the root, and at this moment."""
@@ -178,7 +183,7 @@ class RestoreMachine:
         """The frame of the nearest agent at or above a span, and why that is inferred; no frame: outside or lost."""
         owner = self._ancestry.owner(span_id)
         reason: str | None = None
-        for _ in range(MAX_DEPTH):  # a snapshot holds no more levels, and so cycles end
+        for _ in range(_CLIMB):
             if owner is Place.OUTSIDE:
                 return None, reason
             if owner is Place.LOST:
@@ -210,7 +215,7 @@ class RestoreMachine:
                 return None
             slot = slot or self._root
             if reason is not None:
-                slot.writable(self._epoch).note("inferred", reason, span)
+                slot.writable(self._shelf).note("inferred", reason, span)
         return slot
 
     def _found(self, event: TraceEvent) -> tuple[Slot | None, str | None]:
@@ -230,7 +235,7 @@ class RestoreMachine:
     def _run_start(self, event: RunStart) -> None:
         if self._run_span is None:
             self._run_span = event.span_id
-            root = self._root.writable(self._epoch)
+            root = self._root.writable(self._shelf)
             root.status = "running"
             root.input = event.input
 
@@ -238,7 +243,7 @@ class RestoreMachine:
         if self._run_span is None:
             self._run_span = event.span_id  # only the end was recorded
         if event.span_id == self._run_span:
-            _close(self._root.writable(self._epoch), event.outcome)
+            _close(self._root.writable(self._shelf), event.outcome)
 
     def _agent_start(self, event: AgentStart) -> None:
         span, parent = event.span_id, event.parent_span_id
@@ -252,7 +257,7 @@ class RestoreMachine:
                 up, reason = self._enclosing(parent)
         up = up or self._root
         call_id = self._call_id(up, event)
-        above = up.frame if up.epoch == self._epoch else up.writable(self._epoch)
+        above = up.frame if up.epoch == self._shelf.epoch else up.writable(self._shelf)
         above.children.append(call_id)
         memory = event.memory
         frame = Frame(
@@ -275,7 +280,7 @@ class RestoreMachine:
             frame.fidelity.append(Note("missing", NO_MEMORY, span))
         if span in self._ended_first:
             frame.note("inferred", ENDED_FIRST, span)
-        slot = Slot(frame, up, self._epoch)
+        slot = Slot(frame, up, self._shelf)
         self._slots.append(slot)
         self._stack.append(slot)
         self._by_span[span] = slot
@@ -320,13 +325,13 @@ class RestoreMachine:
         elif not slot.is_orphan:
             return  # a second end changes nothing
         slot.is_orphan = False
-        _close(slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch), event.outcome)
+        _close(slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf), event.outcome)
 
     def _cut_off(self, ended: Slot) -> None:
         """Every frame still open below an ended one has failed, unless its own end is still to come."""
         reason = ErrorInfo("ParentEnded", f"the agent {ended.frame.agent_id!r} above it ended first")
         for slot in ended.cut_off_below():
-            frame = slot.writable(self._epoch)
+            frame = slot.writable(self._shelf)
             frame.status = "failed"
             frame.error = reason
 
@@ -335,12 +340,12 @@ class RestoreMachine:
     def _generation_start(self, event: GenerationStart) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            slot.writable(self._epoch).generation = event.generation
+            slot.writable(self._shelf).generation = event.generation
 
     def _generation_end(self, event: GenerationEnd) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            frame = slot.writable(self._epoch)
+            frame = slot.writable(self._shelf)
             frame.generation = event.generation
             if event.memory is not None:
                 frame.memory = dict(event.memory)
@@ -348,7 +353,7 @@ class RestoreMachine:
     def _memory_write(self, event: MemoryWrite) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            memory = slot.writable(self._epoch).memory
+            memory = slot.writable(self._shelf).memory
             if event.deleted:
                 memory.pop(event.key, None)
             else:
@@ -369,7 +374,7 @@ class RestoreMachine:
             request = request or asked.request
             content_hash = content_hash or asked.content_hash
         outcome = event.outcome
-        frame = slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch)
+        frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
         self._record(slot, frame.journal.prompt, content_hash, event, outcome, request)
         if event.served_by not in _FROM_JOURNAL:
             if request is None:
@@ -385,7 +390,7 @@ class RestoreMachine:
         content_hash = event.content_hash
         if content_hash is None and asked is not None:
             content_hash = asked.content_hash
-        frame = slot.frame if slot.epoch == self._epoch else slot.writable(self._epoch)
+        frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
         self._record(slot, frame.journal.tool, content_hash, event, event.outcome, event.request)
 
     def _value_taken(self, event: ValueTaken) -> None:
@@ -398,7 +403,7 @@ class RestoreMachine:
                 span_id=event.span_id,
                 start_unix_nano=event.time_unix_nano,
             )
-            frame = slot.writable(self._epoch)
+            frame = slot.writable(self._shelf)
             self._record(slot, frame.journal.value, event.content_hash, event, outcome, None)
 
     def _record(

@@ -8,6 +8,16 @@ from ._budget import Budget, UsageStats
 from ._frame import MAX_DEPTH, Frame
 
 
+class Shelf:
+    """All frames by call id, and how often they were handed out."""
+
+    __slots__ = ("epoch", "frames")
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.frames: dict[str, Frame] = {}
+
+
 class Slot:
     """A frame's place in the machine. Parts that many frames never need are made when first needed."""
 
@@ -25,12 +35,13 @@ class Slot:
         "up",
     )
 
-    def __init__(self, frame: Frame, up: Slot | None, epoch: int) -> None:
+    def __init__(self, frame: Frame, up: Slot | None, shelf: Shelf) -> None:
         self.frame = frame
         self.up = up
         self.depth: int = 0 if up is None else up.depth + 1
-        self.epoch = epoch
+        self.epoch = shelf.epoch
         """How many snapshots there were when the frame was last made its own; older frames are handed out."""
+        shelf.frames[frame.call_id] = frame
         self.is_open = True
         """Not ended, and not cut off by the end of a frame above."""
         self.is_orphan = False
@@ -46,11 +57,11 @@ class Slot:
         self.summed = True
         """The frame's aggregate is right. Where it is not, it is not right in any frame above either."""
 
-    def writable(self, epoch: int) -> Frame:
+    def writable(self, shelf: Shelf) -> Frame:
         """The frame, made its own again where a snapshot holds it."""
-        if self.epoch != epoch:
-            self.epoch = epoch
-            self.frame = self.frame.copy()
+        if self.epoch != shelf.epoch:
+            self.epoch = shelf.epoch
+            self.frame = shelf.frames[self.frame.call_id] = self.frame.copy()
             self.own = None if self.own is None else self.own.copy()
         return self.frame
 
@@ -92,7 +103,7 @@ class Slot:
         return self.own
 
 
-def sum_up(slots: Iterable[Slot], epoch: int) -> None:
+def sum_up(slots: Iterable[Slot], shelf: Shelf) -> None:
     """Make the budgets right again. The slots come with children before parents."""
     sums: dict[Slot, UsageStats] = {}
     for slot in slots:
@@ -106,7 +117,7 @@ def sum_up(slots: Iterable[Slot], epoch: int) -> None:
             below = sums.pop(slot, None)
             if below is not None and slot.own is not None:
                 below.merge(slot.own)
-            slot.writable(epoch).budget = Budget(slot.own, below)
+            slot.writable(shelf).budget = Budget(slot.own, below)
             spent = slot.own if below is None else below
         if up is not None and spent is not None:
             into = sums.get(up)
