@@ -64,7 +64,7 @@ class AnthropicModel:
         return f"AnthropicModel({self._id!r}, provider={self._provider!r})"
 
     async def aclose(self) -> None:
-        """Close the connections that were opened in the running event loop."""
+        """Close the connections of the running event loop now; they are closed when it shuts down in any case."""
         await self._sdk.aclose()
 
     async def generate(self, request: Request) -> Reply:
@@ -74,7 +74,7 @@ class AnthropicModel:
             ModelError: the subclass says what happened.
         """
         params = params_of(request, self._id, self._provider)
-        create = self._sdk.client().messages.create
+        create = (await self._sdk.client()).messages.create
         with self._sdk.errors():
             answer = await create(**params)
         return reply_of(as_mapping(answer, self._provider), output_tool(request), self._provider, self._prices)
@@ -86,7 +86,7 @@ class AnthropicModel:
             ModelError: as ``generate``, also after some pieces.
         """
         params = params_of(request, self._id, self._provider)
-        create = self._sdk.client().messages.create
+        create = (await self._sdk.client()).messages.create
         wanted = output_tool(request)
         state = MessageStream(wanted, self._provider)
         with self._sdk.errors():

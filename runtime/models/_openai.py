@@ -70,7 +70,7 @@ class OpenAIModel:
         return f"OpenAIModel({self._id!r}, api={self._api!r}, provider={self._provider!r})"
 
     async def aclose(self) -> None:
-        """Close the connections that were opened in the running event loop."""
+        """Close the connections of the running event loop now; they are closed when it shuts down in any case."""
         await self._sdk.aclose()
 
     async def generate(self, request: Request) -> Reply:
@@ -79,7 +79,7 @@ class OpenAIModel:
         Raises:
             ModelError: the subclass says what happened.
         """
-        create, params = self._call(request)
+        create, params = await self._call(request)
         with self._sdk.errors():
             answer = await create(**params)
         return self._reply(as_mapping(answer, self._provider), request)
@@ -90,7 +90,7 @@ class OpenAIModel:
         Raises:
             ModelError: as ``generate``, also after some pieces.
         """
-        create, params = self._call(request)
+        create, params = await self._call(request)
         output = Output.of(request)
         wrapped = output is not None and output.wrapped
         state: chat.ChatStream | responses.ResponseStream
@@ -109,15 +109,15 @@ class OpenAIModel:
             yield TextDelta(text)
         yield Done(reply)
 
-    def _call(self, request: Request) -> tuple[Any, dict[str, Any]]:
+    async def _call(self, request: Request) -> tuple[Any, dict[str, Any]]:
         """The SDK's method and its arguments."""
         if self._api == "responses":
             params = responses.params_of(request, self._id, self._provider)
-            return self._sdk.client().responses.create, params
+            return (await self._sdk.client()).responses.create, params
         # OpenAI's newer models refuse max_tokens; other servers often know nothing else.
         max_tokens_key = "max_completion_tokens" if self._base_url is None else "max_tokens"
         params = chat.params_of(request, self._id, self._provider, max_tokens_key)
-        return self._sdk.client().chat.completions.create, params
+        return (await self._sdk.client()).chat.completions.create, params
 
     def _reply(self, answer: Any, request: Request) -> Reply:
         reply_of = chat.reply_of if self._api == "chat" else responses.reply_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -58,7 +58,8 @@ class Sdk:
         self._provider = provider
         self._api_key_env = api_key_env
         self._options = dict(options)
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]]
+        self._clients = WeakKeyDictionary()
 
     def load(self) -> Any:
         """The SDK's module. Untyped, since the package need not be installed where this code is checked.
@@ -76,24 +77,27 @@ class Sdk:
                 type="not_installed",
             ) from fault
 
-    def client(self) -> Any:
-        """The client of the running event loop.
+    async def client(self) -> Any:
+        """The client of the running event loop; its connections are closed when the loop shuts down.
 
         Raises:
             ModelSetupError: the package or the key is missing.
         """
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+        held = self._clients.get(loop)
+        if held is None:
             make: Callable[..., Any] = getattr(self.load(), self._client_class)
-            client = self._clients[loop] = make(api_key=self._key(), **self._options)
-        return client
+            client = make(api_key=self._key(), **self._options)
+            keeper = _kept_open(client)
+            await anext(keeper)  # Comes back without a pause, so no other task makes a second client meanwhile.
+            held = self._clients[loop] = client, keeper
+        return held[0]
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        """Close the connections of the running event loop now."""
+        held = self._clients.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held[1].aclose()
 
     def _key(self) -> str:
         if self._api_key_env is None:
@@ -115,7 +119,8 @@ class Sdk:
             yield
         except (sdk.APIError, json.JSONDecodeError) as error:
             kind, detail, facts = self._translated(sdk, error)
-            key = getattr(self._clients.get(asyncio.get_running_loop()), "api_key", None)
+            held = self._clients.get(asyncio.get_running_loop())
+            key = held[0].api_key if held else None
             if self._api_key_env is None or not key or key not in f"{detail} {error} {facts['type']}":
                 raise kind(detail, provider=self._provider, **facts) from error
             # The server repeats the key. A cause is printed and logged with the error, so it has to go as well.
@@ -137,6 +142,14 @@ class Sdk:
         status = status if status and status >= 400 else None
         word, text = error_facts(getattr(error, "body", None))
         return error_class(status, word), (text or str(error))[:_MAX_DETAIL], {"status": status, "type": word}
+
+
+async def _kept_open(client: Any) -> AsyncGenerator[None, None]:
+    """Closes the client when it is closed itself: event loops do that to all their generators when they shut down."""
+    try:
+        yield
+    finally:
+        await client.close()
 
 
 def error_facts(body: Any) -> tuple[str | None, str | None]:
