@@ -29,12 +29,6 @@ STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
 
 _KIND: dict[str, tuple[str, Style]] = {"llm": ("◆", "llm"), "tool": ("▲", "tool"), "value": ("·", "dim")}
 
-MODES: tuple[tuple[str, str], ...] = (
-    ("strict", "only the recording answers; the first request it does not hold stops the replay"),
-    ("live", "what the recording does not hold is really asked or done, and may cost money or change things"),
-)
-"""The modes in plain words, the default first."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRow:
@@ -79,7 +73,7 @@ def from_where(job: ReplayJob, span_name: str | None) -> str:
     """What the job starts from, in words."""
     if job.span_id is None:
         return "the whole trace"
-    return f"up to {job.anchor} {one_line(span_name, job.span_id)}"
+    return f"up to the point {job.anchor} {one_line(span_name, job.span_id)}"
 
 
 _ENDED: dict[Ended, tuple[str, Style]] = {
@@ -223,7 +217,7 @@ def _shorten(text: str, *, first: bool, last: bool) -> str:
 
 
 def _outputs(out: Builder, report: ReplayReport) -> None:
-    if report.same_output is None:
+    if report.same_output is None or (report.ended == "failed" and report.output is None):
         return
     if report.same_output:
         out.heading("output")

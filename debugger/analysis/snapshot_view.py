@@ -108,14 +108,14 @@ def snapshot_view(snapshot: Snapshot, *, source: str, taken_unix_nano: int | Non
 
 
 def _frame_view(depth: int, frame: Frame) -> FrameView:
-    notes = tuple(f"{note.what} ({note.count} times)" if note.count > 1 else note.what for note in frame.fidelity)
+    notes = tuple(f"{note.what} ({note.times} times)" if note.times > 1 else note.what for note in frame.fidelity)
     return FrameView(
         call_id=frame.call_id,
         agent_id=frame.agent_id or ("the run" if frame.call_id == ROOT_ID else "(no agent id)"),
         depth=depth,
         status=frame.status,
         generation=frame.generation,
-        memory=frame.memory,
+        memory=None if _memory_is_missing(frame) else frame.memory,
         entries=tuple(_entry_view(kind, entry) for kind, entry in frame.journal),
         input=frame.input,
         output=frame.output,
@@ -125,6 +125,11 @@ def _frame_view(depth: int, frame: Frame) -> FrameView:
         fidelity=frame.fidelity_level,
         notes=notes,
     )
+
+
+def _memory_is_missing(frame: Frame) -> bool:
+    """True where an empty memory only means that the trace holds none."""
+    return not frame.memory and frame.memory_start is None and frame.fidelity_level == "missing"
 
 
 def _entry_view(kind: EntryKind, entry: JournalEntry) -> EntryView:

@@ -121,27 +121,24 @@ def wrap_at(text: str, width: int, hang: int = 0) -> list[tuple[int, int]]:
 
 
 def _wrap_wide(text: str, width: int, hang: int) -> list[tuple[int, int]]:
+    """``wrap_at`` by cells instead of characters: a wide character or a joined one is never divided."""
     spans, _ = split_graphemes(text)
-    rows = []
-    start = used = 0
-    space = -1
-    for begin, end, cells in spans:
-        if used + cells > width and begin > start:
-            if space > start:
-                rows.append((start, space))
-                used = cell_len(text[space:begin])
-                start = space
-            else:
-                rows.append((start, begin))
-                start, used = begin, 0
-            if len(rows) == 1:
-                width = max(width - hang, 2)
-            space = -1
-        used += cells
-        if text[begin] == " " and used > width // 2:
-            space = end
-    rows.append((start, len(text)))
-    return rows
+    rows: list[tuple[int, int]] = []
+    at, total = 0, len(spans)
+    while at < total:
+        used, end, space = 0, at, -1
+        while end < total and (used + spans[end][2] <= width or end == at):
+            used += spans[end][2]
+            end += 1
+            if used > width // 2 and text[spans[end - 1][0]] == " ":
+                space = end
+        if end < total and space > at:
+            end = space
+        rows.append((spans[at][0], spans[end - 1][1]))
+        at = end
+        if len(rows) == 1:
+            width = max(width - hang, 2)
+    return rows or [(0, len(text))]
 
 
 def duration(ns: int | None) -> str:

@@ -108,35 +108,40 @@ def ruler(axis: Axis | None, width: int) -> str:
     if axis is None or width <= 0:
         return " " * max(width, 0)
     cells = ["─"] * width
-    step = _round_step(axis.length, max(width // 9, 1))
     low = axis.start - axis.zero
-    first = -(-low // step) * step
+    step = _round_step(axis, width)
     free = 0
-    for at in range(first, low + axis.length + 1, step):
+    for at in range(-(-low // step) * step, low + axis.length + 1, step):
         column = (at - low) * width // axis.length
         label = f"┬ {_label(at, step)} "
         if column < free or column + len(label) > width:
             continue
         cells[column : column + len(label)] = label
-        free = column + len(label) + 1
+        free = column + len(label)
     return "".join(cells)
 
 
-def _round_step(length: int, ticks: int) -> int:
-    """The smallest 1, 2 or 5 times a power of ten that makes at most that many ticks."""
+def _round_step(axis: Axis, width: int) -> int:
+    """The smallest 1, 2 or 5 times a power of ten whose labels do not run into each other."""
+    low = axis.start - axis.zero
     unit = 1
     while True:
         for factor in (1, 2, 5):
-            if length // (unit * factor) <= ticks:
-                return unit * factor
+            step = unit * factor
+            room = step * width // axis.length
+            if room > max(len(_label(low, step)), len(_label(low + axis.length, step))) + 3:
+                return step
         unit *= 10
 
 
 def _label(at: int, step: int) -> str:
+    """A tick's time; as many decimals as the step needs, at most three."""
+    at = at // step * step
     if at == 0:
         return "0"
+    if abs(at) >= 60_000_000_000:
+        return duration(at)
     for unit, name in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")):
-        if step >= unit // 10 and abs(at) >= unit:
-            text = f"{at / unit:.1f}".removesuffix(".0") if at % unit else str(at // unit)
-            return f"{text} {name}"
+        if abs(at) >= unit and step * 1000 >= unit:
+            return f"{at / unit:.3f}".rstrip("0").rstrip(".") + f" {name}"
     return f"{at} ns"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from ..store.rows import TraceRow
@@ -92,7 +93,7 @@ def _line(row: TraceRow, nested: bool) -> TraceLine:
         service=one_line(row.service, "-"),
         started=clock(row.start_unix_nano),
         took=_took(row),
-        source=one_line(row.source, "-"),
+        source=one_line(PurePath(row.source).name or row.source, "-"),
         is_replay=row.origin_trace_id is not None,
         is_nested=nested,
     )

@@ -25,10 +25,18 @@ _NEVER = 1 << 80
 
 @dataclass(frozen=True, slots=True)
 class TreeMark:
-    """One oddity of a span, in a few words for its row."""
+    """One oddity of a span."""
 
     kind: MarkKind
     text: str
+    """For the details."""
+    short: str = ""
+    """For the row; empty where the text is short enough."""
+
+    @property
+    def label(self) -> str:
+        """What the row says."""
+        return self.short or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,14 +177,14 @@ def time_marks(row: SpanRow, parent: SpanRow | None) -> tuple[TreeMark, ...]:
         return (TreeMark("untimed", "no time recorded"),)
     found = []
     if start is not None and end is not None and end < start:
-        found.append(TreeMark("backwards", f"ends {duration(start - end)} before it starts"))
+        found.append(TreeMark("backwards", f"ends {duration(start - end)} before it starts", "ends before start"))
         end = start
-    if parent is not None and (text := _outside(start, end, parent)):
-        found.append(TreeMark("outside", text))
+    if parent is not None and (mark := _outside(start, end, parent)):
+        found.append(mark)
     return tuple(found)
 
 
-def _outside(start: int | None, end: int | None, parent: SpanRow) -> str | None:
+def _outside(start: int | None, end: int | None, parent: SpanRow) -> TreeMark | None:
     """How far the interval sticks out of the parent's, or None."""
     low, high = parent.start_unix_nano, parent.end_unix_nano
     if low is None:
@@ -186,13 +194,12 @@ def _outside(start: int | None, end: int | None, parent: SpanRow) -> str | None:
     early = low - start if start is not None and start < low else 0
     last = end if end is not None else start
     late = last - high if last is not None and high is not None and last > high else 0
-    if early and late:
-        return f"outside its parent by {duration(early)} before and {duration(late)} after"
-    if early:
-        return f"outside its parent by {duration(early)}, before it"
-    if late:
-        return f"outside its parent by {duration(late)}, after it"
-    return None
+    if not early and not late:
+        return None
+    sides = [f"{duration(by)} {side}" for by, side in ((early, "before it"), (late, "after it")) if by]
+    return TreeMark(
+        "outside", f"outside its parent by {' and '.join(sides)}", f"outside by {duration(max(early, late))}"
+    )
 
 
 def _flatten(

@@ -104,14 +104,23 @@ def travel_traces() -> list[TraceRow]:
     ]  # fmt: skip
 
 
-SYSTEM = Message("system", (TextPart("You are the travel desk. Use the tools, report failures honestly, and delegate writing."),))  # noqa: E501
+SYSTEM = Message(
+    "system", (TextPart("You are the travel desk. Use the tools, report failures honestly, and delegate writing."),)
+)
 USER = Message("user", (TextPart("Plan a day in Lyon: check the weather, convert 120 EUR and book the museum."),))
-ASKED = Message("assistant", (ReasoningPart("Weather first, then money."),
-                              ToolCallPart("call_1", "get_weather", {"city": "Lyon"}),
-                              ToolCallPart("call_2", "convert_currency", {"amount": 120, "from": "EUR", "to": "USD"})))
+ASKED = Message(
+    "assistant",
+    (
+        ReasoningPart("Weather first, then money."),
+        ToolCallPart("call_1", "get_weather", {"city": "Lyon"}),
+        ToolCallPart("call_2", "convert_currency", {"amount": 120, "from": "EUR", "to": "USD"}),
+    ),
+)
 WEATHER = Message("tool", (ToolCallResponsePart("call_1", {"temp_c": 18, "sky": "clear"}),))
 MONEY = Message("tool", (ToolCallResponsePart("call_2", {"usd": 129.6}),))
-BOOK = Message("assistant", (ToolCallPart("call_3", "book_museum", {"museum": "Musée des Beaux-Arts", "day": "2026-05-04"}),))  # noqa: E501
+BOOK = Message(
+    "assistant", (ToolCallPart("call_3", "book_museum", {"museum": "Musée des Beaux-Arts", "day": "2026-05-04"}),)
+)
 
 
 def travel_call(row: SpanRow) -> Call:
@@ -120,8 +129,11 @@ def travel_call(row: SpanRow) -> Call:
     if row.span_id.endswith("02"):
         more = {"input_messages": (SYSTEM, USER), "output_messages": (ASKED,), "finish_reasons": ("tool_calls",)}
     elif row.span_id.endswith("05"):
-        more = {"input_messages": (SYSTEM, USER, ASKED, WEATHER, MONEY), "output_messages": (BOOK,),
-                "finish_reasons": ("tool_calls",)}
+        more = {
+            "input_messages": (SYSTEM, USER, ASKED, WEATHER, MONEY),
+            "output_messages": (BOOK,),
+            "finish_reasons": ("tool_calls",),
+        }
     elif row.span_id.endswith("0c"):
         plan = "Here is your day in Lyon.\n" + "\n".join(f"{hour}:00  stop number {hour}" for hour in range(8, 48))
         photo = Message("user", (BlobPart("image/png", None, 20_480),))

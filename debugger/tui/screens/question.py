@@ -18,12 +18,12 @@ from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 
 _MODELS: dict[Mode, str] = {
-    "strict": "only the recording answers; anything else stops the replay",
-    "live": "what is not in the recording is really asked, and may cost money",
+    "strict": "only the recording answers, else the replay stops",
+    "live": "anything else is really asked, which may cost money",
 }
 _TOOLS: dict[Mode, str] = {
-    "strict": "only the recording answers; no tool is run",
-    "live": "what is not in the recording is really run, and may change things",
+    "strict": "only the recording answers, no tool is run",
+    "live": "anything else is really run, which may change things",
 }
 
 
@@ -82,7 +82,7 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         style = "warning" if word == "live" else "good"
         self.query_one(f"#{name}", OneLine).pieces = (
             Run(key, "key"),
-            Run(f" {what:<10}", "dim"),
+            Run(f" {what:<11}", "dim"),
             Run(f"{word:<7}", style),
             Run(sentence),
         )

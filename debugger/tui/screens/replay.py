@@ -82,14 +82,14 @@ class ReplayScreen(PaneScreen):
         """What is replayed, how, and how far it is."""
         job = self.job
         yield Run(f" ↺ replay of {one_line(self._trace_name)}", "strong")
-        yield Run(f", {self._where}", "dim")
-        live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
-        yield Run(f", live {' and '.join(live)}" if live else ", strict", "warning" if live else "dim")
         if self.report is not None:
             done = headline(self.report)
-            yield Run(f"   {done.text}", done.style)
+            yield Run(f"  {done.text}", done.style)
         elif not self.has_ended:
-            yield Run("   stopping…" if self._stop else "   running…", "warning")
+            yield Run("  stopping…" if self._stop else "  running…", "warning")
+        yield Run(f"  {self._where}", "dim")
+        live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
+        yield Run(f", live {' and '.join(live)}" if live else ", strict", "warning" if live else "dim")
 
     def header_right(self) -> Iterable[Drawable]:
         """The calls by status."""

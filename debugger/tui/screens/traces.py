@@ -27,7 +27,7 @@ from .trace import TraceScreen
 EMPTY = (
     "There are no traces here.",
     "",
-    "retrospan FILE …     opens OpenTelemetry traces (OTLP/JSON, one file or a folder)",
+    "retrospan FILE …     opens a file or folder of OpenTelemetry traces",
     "retrospan demo       opens the sample traces that come with Retrospan",
     "",
     "i shows what was odd in the input; q leaves.",

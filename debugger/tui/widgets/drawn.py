@@ -110,7 +110,7 @@ class OneLine(Look, Widget, can_focus=False):
         return Strip.join([left, self.strip((Run(" "), *self.right), tail + 1)])
 
 
-class Drawn(Look, ScrollView, can_focus=True):
+class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     """Rows under a cursor, drawn by line from whatever the subclass holds.
 
     A key that moves the cursor draws two rows, one that scrolls draws the page; strips are kept, so most of those are

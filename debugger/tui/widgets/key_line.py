@@ -65,4 +65,4 @@ class KeyLine(OneLine):
 
 def _pieces(binding: Binding) -> list[Drawable]:
     shown = display(binding.key.partition(",")[0])
-    return [Run(shown, "key"), Run(f" {binding.description}   ", "dim")]
+    return [Run(shown, "key"), Run(f" {binding.description}  ", "dim")]

@@ -19,6 +19,7 @@ from ..keymap import bindings
 from .drawn import Drawable, Drawn, Run
 
 _TOOK = 9
+_SHORTEST_MARK = 10
 _DEEPEST = 12
 """Levels of indent that are drawn; deeper spans say their depth as a number."""
 
@@ -129,7 +130,9 @@ class Timeline(Drawn):
         marks = self.forest.marks_of(index)
         odd = any(mark.kind == "backwards" for mark in marks)
         length = fit(took(span, self.axis), took_cells, right=True)
-        pieces = self._named_pieces(index, span, name, "  ".join(mark.text for mark in marks if mark.kind != "untimed"))
+        pieces = self._named_pieces(
+            index, span, name, ", ".join(mark.label for mark in marks if mark.kind != "untimed")
+        )
         pieces.append(Run(length, "warning" if odd or span.end_unix_nano is None else "dim"))
         pieces.append(Run("  "))
         bar = bar_of(span.start_unix_nano, span.end_unix_nano, self.axis, bars)
@@ -159,11 +162,14 @@ class Timeline(Drawn):
         if self._collapsed[index]:
             tail.append(Run(f" +{self.forest.size[index] - 1:,}", "dim"))
         room -= sum(width_of(piece.text) for piece in tail)
-        text = cut(name_of(span), room)
+        # A mark that cannot be read is no use, so the name gives way to it, down to a third of the room.
+        full = name_of(span)
+        left = max(room - width_of(mark) - 1, room // 3) if mark else room
+        text = cut(full, left if room >= 2 * _SHORTEST_MARK else room)
         pieces.append(Run(text, "strong" if span.kind == "agent" else ""))
         pieces.extend(tail)
         room -= width_of(text)
-        if mark and room > 6:
+        if mark and room >= _SHORTEST_MARK:
             said = cut(f" {mark}", room)
             pieces.append(Run(said, "warning"))
             room -= width_of(said)

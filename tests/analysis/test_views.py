@@ -1,0 +1,245 @@
+"""View models: bars, conversations, attributes, snapshots, replays, the trace list."""
+
+from __future__ import annotations
+
+import pytest
+
+from debugger.analysis.attributes import attributes_document
+from debugger.analysis.conversation import conversation, document_of
+from debugger.analysis.document import Builder, Document, json_lines, unfolded
+from debugger.analysis.problem import problem_of
+from debugger.analysis.replay_view import diff_lines, result_document, word_diff
+from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
+from debugger.analysis.timeline import Axis, bar_of, ruler
+from debugger.analysis.traces import trace_lines
+from debugger.replay.model import ReplayJob, ReplayReport
+from debugger.store.rows import TraceRow
+from runtime.journal import Journal
+from runtime.messages import (
+    BlobPart,
+    Call,
+    ErrorInfo,
+    Message,
+    OtherPart,
+    Outcome,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    ToolRequest,
+    Usage,
+)
+from runtime.snapshot import Cut, Frame, Note, Provenance, Snapshot, UnknownSpanError
+from runtime.trace import Span, SpanEvent, SpanLink
+
+AXIS = Axis(0, 800, 0)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "column", "text"),
+    [
+        (0, 800, 0, "█" * 10),
+        (0, 40, 0, "▌"),
+        (0, 1, 0, "▏"),
+        (80, 240, 1, "██"),
+        (120, 250, 1, "▐█▏"),
+        (799, 800, 9, "▏"),
+        (400, None, 5, "▒▒▒▒▶"),
+        (400, 400, 5, "▏"),
+        (400, 100, 5, "▏"),
+        (-50, 80, 0, "█"),
+        (0, 9000, 0, "█" * 10),
+        (None, 400, 5, "▏"),
+        (None, None, 0, ""),
+    ],
+)
+def test_bars(start, end, column, text):
+    bar = bar_of(start, end, AXIS, 10)
+    assert (bar.column, bar.text) == (column, text)
+
+
+@pytest.mark.parametrize("width", range(0, 120, 7))
+@pytest.mark.parametrize("length", [0, 1, 999, 10**6, 2_100_000_000, 3600 * 10**9])
+def test_a_ruler_has_exactly_its_width(width, length):
+    assert len(ruler(Axis(-length // 4, length, 0), width)) == width
+
+
+def llm(*inputs: Message, output: Message | None = None, tokens: int | None = None, **more: object) -> Call:
+    return Call(trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="chat", start_unix_nano=0,
+                end_unix_nano=5, input_messages=inputs, output_messages=(output,) if output else None,
+                usage=Usage(input_tokens=tokens), **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+SYSTEM = Message("system", (TextPart("Be kind."),))
+USER = Message("user", (TextPart("Hello"),))
+ANSWER = Message("assistant", (TextPart("Hi"),), finish_reason="stop")
+AGAIN = Message("user", (TextPart("Hello"),))
+
+
+def test_messages_of_the_previous_call_and_its_answer_are_carried_over():
+    view = conversation(llm(SYSTEM, USER, Message("assistant", ANSWER.parts), AGAIN, tokens=30),
+                        llm(SYSTEM, USER, output=ANSWER, tokens=10))  # fmt: skip
+    assert [shown.is_new for shown in view.messages] == [False, False, False, True]
+    assert (view.carried, view.grown_tokens) == (3, 20)
+    assert "3 messages carried over, 1 new (+), +20 input tokens" in document_of(view).text
+
+
+def test_without_a_previous_call_nothing_is_called_new():
+    assert [shown.is_new for shown in conversation(llm(SYSTEM, USER)).messages] == [None, None]
+
+
+def test_every_kind_of_part_is_shown():
+    parts = (
+        TextPart(""), TextPart('{"a": 1}'), ReasoningPart("hm"), ToolCallPart("c1", "look", {"at": "x" * 90}),
+        ToolCallResponsePart("c1", "two\nlines"), BlobPart("image/png", None, 2048), OtherPart("video", {"len": 3}),
+    )  # fmt: skip
+    text = document_of(conversation(llm(Message("user", parts), Message("odd", ())))).text
+    for shown in ("(empty text)", '{"a": 1}', "thinking: hm", "▲ look", "↳ two", "image/png, 2 KB", "? video",
+                  "odd", "(empty)"):  # fmt: skip
+        assert shown in text
+
+
+def test_what_was_not_recorded_is_said():
+    call = Call(trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="chat", start_unix_nano=0,
+                end_unix_nano=None, error=ErrorInfo("Boom", ""), lost="cut off")  # fmt: skip
+    text = document_of(conversation(call)).text
+    for shown in ("unfinished", "not recorded", "✗ Boom: (no message)", "cannot answer a replay: cut off"):
+        assert shown in text
+
+
+def test_attributes_show_everything():
+    span = Span(trace_id="t" * 32, span_id="s" * 16, parent_span_id=None, name="", kind=9, start_unix_nano=10,
+                end_unix_nano=5, status_code=2, status_message="bad", attributes={"n": None, "b": b"\x01", "l": []},
+                events=(SpanEvent(name="e", time_unix_nano=12, attributes={"k": True}),),
+                links=(SpanLink(trace_id="x", span_id="y"),), resource={"r": 1}, scope_name="lib",
+                extra={"flags": 3})  # fmt: skip
+    text = attributes_document([span, span]).text
+    for shown in ("1 of 2 spans", "(no name)", "unknown (9)", "error", "bad", "-5 ns", "1 byte: 01", "events (1)",
+                  "+2 ns", "links (1)", "resource (1)", "lib", "flags"):  # fmt: skip
+        assert shown in text
+    assert "not in the store" in attributes_document([]).text
+
+
+def test_json_is_pretty_and_short_values_stay_on_a_line():
+    lines = [" " * line.indent + line.text for line in json_lines({"a": [1, 2], "b": {"c": "x" * 70}, "d": "1\n2"})]
+    assert lines == ["{", '  "a": [1, 2],', '  "b": {', f'    "c": "{"x" * 70}"', "  },", '  "d": """', "    1",
+                     "    2", '  """', "}"]  # fmt: skip
+    deep: list[object] = []
+    for _ in range(500):
+        deep = [deep, 1]
+    assert len(json_lines(deep)) < 400
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "line\n" * 100_000], ids=["one endless line", "many lines"])
+def test_a_long_text_folds_to_a_screenful_and_unfolds_completely(text):
+    out = Builder()
+    out.text("long", text)
+    document = out.document()
+    assert len(unfolded(document, frozenset())) <= 25
+    whole = "".join(line.text for line, _ in unfolded(document, frozenset(("long",)))[:-1])
+    assert whole == text.replace("\n", "")
+
+
+def frame_text(frame: Frame) -> str:
+    origin = Provenance(trace_id="t", span_id="s", anchor="before", source="restore")
+    frames = {frame.call_id: frame}
+    snapshot = Snapshot(process_id="p", timestamp=0, root_id=frame.call_id, frames=frames, provenance=origin)
+    return snapshot_document(snapshot_view(snapshot, source="a.jsonl"), "chat", None).text
+
+
+def test_a_snapshot_shows_frames_memory_and_journal():
+    journal = Journal()
+    journal.record("tool", "h" * 12, Outcome(status="error", error=ErrorInfo("Oops", "503")),
+                   ToolRequest(name="book", arguments={"id": 1}))  # fmt: skip
+    journal.record("tool", "h" * 12, Outcome(status="ok", output={"ok": True}))
+    journal.record("value", "v" * 12, Outcome(status="aborted"))
+    text = frame_text(Frame(call_id="root/agent:a:0", agent_id="a", memory={"city": "Lyon"}, journal=journal,
+                            status="failed", error=ErrorInfo("Oops", "gone"), input={"q": 1},
+                            fidelity=[Note("inferred", "no call ids", None, 3)]))  # fmt: skip
+    for shown in ("before chat", "from a.jsonl", "✗ failed", '{"city": "Lyon"}', '▲ book {"id": 1} x2 ✗1',
+                  '→ {"ok": true}', "value taken", "cannot answer", "aborted", "inferred: no call ids (3 times)",
+                  "✗ Oops: gone"):  # fmt: skip
+        assert shown in text
+
+
+def test_memory_that_was_not_recorded_is_not_called_empty():
+    missing = Frame(call_id="a", agent_id="a", fidelity=[Note("missing", "memory")])
+    assert "memory  not recorded" in frame_text(missing)
+    assert "memory  empty" in frame_text(Frame(call_id="a", agent_id="a", memory_start={}))
+
+
+def test_word_diff_keeps_both_texts():
+    before, after = "report failures honestly, and go", "never mention failures, and go on"
+    changes = word_diff(before, after)
+    assert "".join(text for change, text in changes if change != "added") == before
+    assert "".join(text for change, text in changes if change != "removed") == after
+
+
+def test_a_diff_of_long_texts_shows_the_change_and_not_the_rest():
+    same = "word " * 5000
+    text = "".join(line.text for line in diff_lines(f"{same}old{same}", f"{same}new{same}"))
+    assert "[-" in text
+    assert "{+" in text
+    middle = "word " * 300
+    text = "".join(line.text for line in diff_lines(f"{middle}old {middle}", f"{middle}new {middle}"))
+    assert "[-old-]{+new+}" in text
+    assert len(text) < 300
+
+
+@pytest.mark.parametrize(
+    ("ended", "same", "said"),
+    [
+        ("done", True, "✓ same output as recorded"),
+        ("done", False, "another output than recorded"),
+        ("failed", True, "✓ failed as recorded"),
+        ("failed", False, "✗ failed, with another output"),
+        ("past_cut", None, "came to the cut without diverging"),
+        ("cancelled", None, "cancelled"),
+        ("diverged", None, "✗ diverged from the recording"),
+    ],
+)
+def test_headlines(ended, same, said):
+    report = ReplayReport(job=ReplayJob(trace_id="t"), trace_id=None, trace_path=None, ended=ended, same_output=same,
+                          output=1, recorded_output=2, error=None)  # fmt: skip
+    assert said in result_document(report).text.splitlines()[0]
+
+
+def test_problems_name_the_way_on():
+    problem = problem_of(UnknownSpanError("s", (Cut("1f", "before"),)), "no state", {"1f": "chat"})
+    assert problem.sentence == "span 's' is not in the trace"
+    assert problem.nearest == ("before chat  1f",)
+    assert problem.hint == ""
+    assert problem_of(ZeroDivisionError(), "x").sentence == "ZeroDivisionError"
+    assert problem_of(KeyError("k"), "x").sentence == "KeyError: 'k'"
+
+
+def trace(trace_id: str, start: int, origin: str | None = None, **more: object) -> TraceRow:
+    values: dict[str, object] = {
+        "trace_id": trace_id, "name": trace_id, "service": None, "start_unix_nano": start, "duration_ns": 1,
+        "spans": 1, "llm_calls": 0, "tool_calls": 0, "agents": 0, "errors": 0, "unfinished": 0,
+        "input_tokens": None, "output_tokens": None, "cost_nano_usd": None, "origin_trace_id": origin, "source": "f",
+    }  # fmt: skip
+    return TraceRow(**(values | more))  # type: ignore[arg-type]
+
+
+def names(rows: list[TraceRow], *more: object) -> list[str]:
+    return [("  " if line.is_nested else "") + line.name for line in trace_lines(rows, *more)]  # type: ignore[arg-type]
+
+
+def test_replays_stand_under_what_they_replay():
+    rows = [trace("a", 1), trace("b", 9), trace("r1", 20, "a"), trace("r2", 30, "r1"), trace("lost", 5, "gone")]
+    assert names(rows) == ["b", "lost", "a", "  r1", "  r2"]
+    assert names(rows, "r2") == ["r2"]
+    assert sorted(names([trace("x", 1, "y"), trace("y", 2, "x"), trace("z", 3, "z")])) == ["x", "y", "z"]
+
+
+def test_sorting_has_the_biggest_first():
+    rows = [trace("a", 1, errors=2), trace("b", 2, duration_ns=9), trace("c", None, input_tokens=3)]  # type: ignore[arg-type]
+    assert names(rows) == ["b", "a", "c"]
+    assert names(rows, "", "errors")[0] == "a"
+    assert names(rows, "", "took")[0] == "b"
+    assert names(rows, "", "tokens")[0] == "c"
+
+
+def test_an_empty_document_is_empty():
+    assert Document().text == ""

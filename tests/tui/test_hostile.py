@@ -1,0 +1,154 @@
+"""Text that attacks the screen, in every place that shows text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from debugger.replay.model import ReplayCall
+from debugger.store.rows import IssueRow, SpanRow
+from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart
+from runtime.trace import Span
+from tests.support.frame import strips
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import PLAN, FakeSession, same_report, span_row, trace_row, travel_state
+
+CASE = Path(__file__).parent.parent / "data" / "cases" / "06-hostile-text.jsonl"
+MARKUP = "[red]not red[/red] [/] [b [@click=app.quit]quit[/]"
+
+
+def spans_of_case() -> list[dict]:
+    lines = CASE.read_bytes().decode("utf-8", "replace").splitlines()
+    return [span for line in lines for group in json.loads(line)["resourceSpans"]
+            for scope in group["scopeSpans"] for span in scope["spans"]]  # fmt: skip
+
+
+RAW = spans_of_case()
+ESCAPES = RAW[1]["name"]
+EVIL = ESCAPES + MARKUP + "".join(map(chr, [*range(32), *range(127, 160)])) + "\u202egnp\u2066\u200b\ud800\u2028"
+BAD = {chr(code) for code in [*range(32), *range(127, 160)]}
+HIDDEN = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200d\u200e\u200f\ufeff\u2028\u2029")
+
+
+def case_rows() -> list[SpanRow]:
+    rows = []
+    for seq, raw in enumerate(RAW, 1):
+        start, end = (
+            int(raw[key]) // 1_000_000 - 1_760_000_000_000 for key in ("startTimeUnixNano", "endTimeUnixNano")
+        )
+        row = span_row(seq, 1 if seq > 1 else None, "other", raw["name"], start, end)
+        rows.append(replace(row, status_code=2 if "message" in raw.get("status", {}) else 0))
+    return rows
+
+
+class HostileSession(FakeSession):
+    """Every text that comes from outside is an attack."""
+
+    def __init__(self) -> None:
+        traces = [trace_row("a" * 32, EVIL, 0, service=EVIL, source=EVIL),
+                  trace_row("b" * 32, EVIL, 1, service=EVIL, source=EVIL, origin_trace_id="a" * 32)]  # fmt: skip
+        super().__init__(traces, case_rows())
+        self.issue_rows = [IssueRow(path=EVIL, line=1, reason=EVIL)]
+        self.the_plan = replace(PLAN, entry_point=EVIL, sentence=EVIL, warning=EVIL)
+
+    def call(self, trace_id: str, span_id: str) -> Call:
+        message = Message(EVIL, (TextPart(EVIL), ToolCallPart(EVIL, EVIL, {EVIL: [EVIL, {EVIL: EVIL}]})), EVIL)
+        return Call(
+            trace_id=trace_id, span_id=span_id, parent_span_id=None, kind="llm", name=EVIL, start_unix_nano=1,
+            end_unix_nano=2, model=EVIL, provider=EVIL, input_messages=(message,), output_messages=(message,),
+            arguments=EVIL, result={EVIL: EVIL}, has_result=True, finish_reasons=(EVIL,), lost=EVIL,
+            error=ErrorInfo(EVIL, EVIL),
+        )  # fmt: skip
+
+    def span(self, trace_id: str, span_id: str) -> list[Span]:
+        raw = next(raw for raw in RAW if raw["spanId"].endswith(f"f{int(span_id, 16)}"))
+        attributes = {a["key"]: a["value"]["stringValue"] for a in raw.get("attributes", [])}
+        return [Span(trace_id=trace_id, span_id=span_id, parent_span_id=None, name=raw["name"], start_unix_nano=1,
+                     end_unix_nano=2, status_code=2, status_message=EVIL, attributes=attributes | {EVIL: EVIL},
+                     resource={EVIL: {EVIL: EVIL}}, scope_name=EVIL, scope_version=EVIL)]  # fmt: skip
+
+    def snapshot(self, trace_id, span_id, anchor):
+        view = travel_state(trace_id, span_id, anchor)
+        frame = replace(view.frames[0], call_id=EVIL, agent_id=EVIL, status=EVIL, memory={EVIL: EVIL}, error=EVIL,
+                        notes=(EVIL,), budget=EVIL)  # fmt: skip
+        entry = replace(frame.entries[0], name=EVIL, content_hash=EVIL, last=EVIL)
+        return replace(view, source=EVIL, frames=(replace(frame, entries=(entry,)),))
+
+    def replay(self, job, on_call, cancelled):
+        call = ReplayCall(call_id=EVIL, kind="llm", name=EVIL, status="live")
+        on_call(call)
+        return replace(same_report(job), calls=(call,), output={EVIL: EVIL}, recorded_output=EVIL, same_output=False,
+                       error=EVIL, printed=(EVIL,), fidelity=EVIL)  # fmt: skip
+
+
+PLACES = {
+    "list": [],
+    "filter": ["slash", "left_square_bracket", "b", "right_square_bracket"],
+    "issues": ["i"],
+    "conversation": ["enter", "tab", "e"],
+    "attributes": ["enter", "2", "tab", "e"],
+    "second attributes": ["enter", "down", "2", "tab", "e"],
+    "state": ["enter", "down", "a", "e"],
+    "question": ["enter", "r"],
+    "result": ["enter", "r", "enter", "tab", "e"],
+    "toast": ["enter", "down", "down", "p", "p"],
+}
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_of_the_text_is_obeyed(place, size):
+    async def scene(desk: Desk) -> None:
+        await desk.press(*PLACES[place])
+        seen = ""
+        for _ in range(4):
+            for strip in strips(desk.app):
+                assert not BAD & set(strip.text), f"a control character reached the screen: {strip.text!r}"
+                assert not HIDDEN & set(strip.text), f"a hidden character reached the screen: {strip.text!r}"
+                assert strip.cell_length == size[0]
+                for segment in strip:
+                    assert segment.style is None or not segment.style.meta.get("@click")
+                seen += strip.text
+            await desk.press("pagedown")
+        if place not in ("filter", "toast"):
+            assert "[red]not red[/red]" in seen or "]52;c;" in seen
+
+    drive(HostileSession(), scene, size)
+
+
+def test_bars_start_in_the_same_column_whatever_the_name():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        hostile = [strip for strip in strips(desk.app)]
+        desk.app.pop_screen()
+        desk.app.session.span_rows = [replace(row, name="plain") for row in case_rows()]
+        await desk.settle()
+        await desk.press("enter")
+        plain = [strip for strip in strips(desk.app)]
+        for y in range(2, 7):
+            assert bar_cell(hostile[y]) == bar_cell(plain[y])
+
+    drive(HostileSession(), scene, NARROW)
+
+
+def bar_cell(strip) -> int:
+    """The cell in which the bar of a row starts."""
+    at = 0
+    for segment in strip:
+        if segment.text and set(segment.text) <= set("▏▎▍▌▋▊▉█▐") and at > 40:
+            return at
+        at += segment.cell_length
+    raise AssertionError(f"no bar in {strip.text!r}")
+
+
+def test_a_name_with_line_breaks_takes_one_row_and_an_empty_one_has_a_stand_in():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        assert "(no name)" in desk.screen
+        assert "bad utf8 \ufffd\ufffd here" in desk.screen
+        assert desk.app.screen.timeline.row_total == 5
+
+    drive(HostileSession(), scene)

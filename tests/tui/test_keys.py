@@ -1,0 +1,179 @@
+"""Keys: all of them on all screens, with and without data, and the help that lists them."""
+
+from __future__ import annotations
+
+import pytest
+from textual.binding import Binding
+
+from debugger.tui.keymap import _KEYS, display
+from debugger.tui.screens.base import PaneScreen, own_bindings
+from debugger.tui.screens.notes import HelpScreen, help_document
+from debugger.tui.screens.question import QuestionScreen
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import FakeSession
+
+PLACES = {
+    "traces": [],
+    "filter": ["slash"],
+    "trace": ["enter"],
+    "detail": ["enter", "tab"],
+    "snapshot": ["enter", "down", "a"],
+    "question": ["enter", "r"],
+    "replay": ["enter", "r", "enter"],
+    "result": ["enter", "r", "enter", "tab"],
+    "help": ["question_mark"],
+    "issues": ["i"],
+}
+
+LEAVING = {"q", "ctrl+q"}
+
+
+def keys_of(nodes: list[object]) -> list[str]:
+    """Every key that any of the nodes binds, once."""
+    found = [key for node in nodes for binding in own_bindings(node) for key in binding.key.split(",")]
+    return [key for key in dict.fromkeys(found) if key not in LEAVING]
+
+
+def nodes_of(desk: Desk) -> list[object]:
+    screen = desk.app.screen
+    if isinstance(screen, PaneScreen):
+        return list(screen.help_nodes())
+    return [screen, *screen.query("*")]
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["with data", "without data"])
+@pytest.mark.parametrize("place", PLACES)
+def test_every_key_can_be_pressed_everywhere(place, empty):
+    """One app per place: after each key the way there is walked again if the key led away."""
+
+    async def scene(desk: Desk) -> None:
+        await desk.press(*PLACES[place])
+        here = type(desk.app.screen)
+        for key in keys_of(nodes_of(desk)):
+            await desk.press(key)
+            if type(desk.app.screen) is not here:
+                while len(desk.app.screen_stack) > 2:
+                    desk.app.pop_screen()
+                await desk.settle()
+                desk.app.screen.set_focus(desk.app.screen.query_one("#traces"))
+                await desk.press(*PLACES[place])
+        assert desk.app.is_running
+
+    session = FakeSession(traces=[], spans=[]) if empty else FakeSession()
+    drive(session, scene, NARROW)
+
+
+def test_a_trace_without_spans_takes_every_key():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        assert "This trace has no spans." in desk.screen
+        for key in keys_of(nodes_of(desk)):
+            if key != "escape":
+                await desk.press(key)
+        assert desk.app.is_running
+
+    drive(FakeSession(spans=[]), scene, WIDE)
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "question"])
+def test_the_help_lists_every_key_that_is_active(place):
+    async def scene(desk: Desk) -> None:
+        await desk.press(*PLACES[place])
+        screen = desk.app.screen
+        assert isinstance(screen, PaneScreen)
+        text = help_document(screen.help_nodes()).text
+        for active in screen.active_bindings.values():
+            assert active.binding.tooltip, f"{active.binding.key} explains nothing"
+            assert active.binding.tooltip in text, f"{active.binding.key} is not in the help of {place}"
+
+    drive(FakeSession(), scene)
+
+
+def test_the_question_shows_its_keys_itself():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "a", "r")
+        assert isinstance(desk.app.screen, QuestionScreen)
+        for words in ("⏎ start", "esc cancel", "m models", "o tools", "x past the cut"):
+            assert words in desk.screen
+
+    drive(FakeSession(), scene, NARROW)
+
+
+@pytest.mark.parametrize("leave", sorted(LEAVING))
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "filter"])
+def test_q_leaves_from_everywhere(place, leave):
+    async def scene(desk: Desk) -> None:
+        await desk.press(*PLACES[place])
+        await desk.pilot.press(leave)
+        await desk.until(lambda: desk.app._exit)
+
+    drive(FakeSession(), scene)
+
+
+def test_q_is_a_letter_in_the_filter():
+    async def scene(desk: Desk) -> None:
+        await desk.press("slash", "q", "question_mark")
+        assert "filter ▸ q?_" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_ids_are_unique_and_everything_is_explained():
+    found = [binding for group in _KEYS.values() for binding in group]
+    assert len({binding.id for binding in found}) == len(found)
+    assert all(binding.id and binding.description and binding.tooltip for binding in found)
+
+
+def test_no_key_means_two_things_in_one_pane():
+    for group in _KEYS.values():
+        keys = [key for binding in group for key in binding.key.split(",")]
+        assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("place", "offered"),
+    [
+        ([], ["⏎ open", "/ filter", "s sort", "i input notes"]),
+        (["enter"], ["⏎ details", "b before", "a after", "r replay", "tab pane"]),
+        (["enter", "tab"], ["⏎ unfold", "→ tabs", "b before", "a after", "r replay", "tab pane"]),
+        (["enter", "r", "enter"], ["esc cancel / back", "⏎ open replay", "tab pane"]),
+    ],
+)
+def test_the_key_line_offers_the_most_useful_keys_on_80_cells(place, offered):
+    async def scene(desk: Desk) -> None:
+        await desk.press(*place)
+        last = desk.screen.splitlines()[-1]
+        for words in [*offered, "? keys", "q quit"]:
+            assert words in last
+
+    drive(FakeSession(), scene, NARROW)
+
+
+def test_a_click_on_the_key_line_presses_the_key():
+    async def scene(desk: Desk) -> None:
+        x = desk.screen.splitlines()[-1].index("? keys")
+        await desk.pilot.click(offset=(x, WIDE[1] - 1))
+        await desk.settle()
+        assert isinstance(desk.app.screen, HelpScreen)
+
+    drive(FakeSession(), scene)
+
+
+def test_clicks_choose_and_open():
+    async def scene(desk: Desk) -> None:
+        await desk.pilot.click("#traces", offset=(20, 2))
+        await desk.settle()
+        assert "poller" in desk.cursor
+        await desk.pilot.click("#traces", offset=(20, 2), times=2)
+        await desk.settle()
+        await desk.pilot.click("#tabs", offset=(20, 0))
+        await desk.settle()
+        assert "[Attributes]" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_keys_are_written_for_people():
+    assert display("down,j") == "↓ j"
+    assert display("q,ctrl+q") == "q ^q"
+    assert all(isinstance(binding, Binding) for group in _KEYS.values() for binding in group)

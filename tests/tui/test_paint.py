@@ -1,0 +1,57 @@
+"""How much is drawn per key: counts, never times."""
+
+from __future__ import annotations
+
+import pytest
+
+from debugger.tui.widgets.line_view import LineView
+from debugger.tui.widgets.timeline import Timeline
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import FakeSession, span_row
+
+MANY = [span_row(1, None, "agent", "root", 0, 99_999)] + [
+    span_row(n, 1 if n % 10 == 2 else n - (n - 2) % 10, "llm" if n % 3 else "tool", f"call {n}", n, n + 5)
+    for n in range(2, 20_000)
+]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+def test_a_key_draws_what_changed_and_never_more_than_a_page(size):
+    page = size[1] - 3
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        timeline = desk.app.screen.query_one(Timeline)
+        assert timeline.rows_made <= 3 * page
+
+        async def drawn(key: str) -> tuple[int, int]:
+            painted, made = timeline.lines_painted, timeline.rows_made
+            await desk.press(key)
+            return timeline.lines_painted - painted, timeline.rows_made - made
+
+        assert await drawn("down") == (2, 2)
+        assert await drawn("up") <= (2, 2)
+        for key in ("pagedown", "pagedown", "end", "home", "space", "e", "e", "n", "left"):
+            painted, made = await drawn(key)
+            assert painted <= 3 * page, key
+            assert made <= 2 * page, key
+        await desk.press("home", "right")
+        for _ in range(page + 3):
+            await desk.press("down")
+        painted, made = await drawn("down")
+        assert painted <= 2 * page, "a scroll draws the page"
+        assert made <= 3, "but makes only the new row and the two of the cursor"
+
+    drive(FakeSession(spans=MANY), scene, size)
+
+
+def test_a_long_document_draws_only_the_page():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "end", "enter", "e")
+        view = desk.app.screen.query_one(LineView)
+        painted, made = view.lines_painted, view.rows_made
+        await desk.press("down")
+        assert view.lines_painted - painted <= 2
+        assert view.rows_made - made <= 2
+
+    drive(FakeSession(), scene)
