@@ -44,7 +44,7 @@ from ._reasons import (
     NO_PARENT,
     NO_RUN,
 )
-from ._slot import Shelf, Slot, sum_up
+from ._slot import Shelf, Slot, Spend, add_up, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
@@ -82,6 +82,8 @@ class RestoreMachine:
         self._left_out: Note | None = None
         """The calls that no frame could be found for."""
         self._ledger = Ledger()
+        self._spends: list[Spend] = []
+        """Model calls since the last snapshot, once there was one."""
         self._handlers: dict[type[TraceEvent], Callable[[Any], None]] = {
             RunStart: self._run_start,
             RunEnd: self._run_end,
@@ -120,7 +122,7 @@ class RestoreMachine:
         """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
         self._ledger.hand_out()
         if not self._root.summed:
-            sum_up(reversed(self._slots), self._shelf)
+            self._sum_up()
         tops = self._root.frame.children
         is_single = len(tops) == 1 and not self._root_is_used
         if tops and self._slots[1].frame.parent_id != (parent_id := None if is_single else ROOT_ID):
@@ -132,6 +134,16 @@ class RestoreMachine:
             del found[ROOT_ID]
         found[root.frame.call_id] = self._concluded(root)
         return root.frame.call_id, found
+
+    def _sum_up(self) -> None:
+        """A few calls since the last snapshot are cheaper to add than all frames are to sum."""
+        spends = self._spends
+        depths = [spend.slot.depth for spend in spends]
+        if self._shelf.epoch and max(depths, default=0) <= MAX_DEPTH and sum(depths) < len(self._slots):
+            add_up(spends, self._shelf)
+        else:
+            sum_up(reversed(self._slots), self._shelf)
+        spends.clear()
 
     def _concluded(self, slot: Slot) -> Frame:
         """The root's frame, with what is only true of it as the root, and at this moment."""
@@ -377,10 +389,10 @@ class RestoreMachine:
         frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
         self._record(slot, frame.journal.prompt, content_hash, event, outcome, request)
         if event.served_by not in _FROM_JOURNAL:
-            if request is None:
-                slot.spent().add_model_call(outcome.usage, None, None)
-            else:
-                slot.spent().add_model_call(outcome.usage, request.model, request.provider)
+            model, provider = (None, None) if request is None else (request.model, request.provider)
+            slot.spent().add_model_call(outcome.usage, model, provider)
+            if self._shelf.epoch:
+                self._spends.append(Spend(slot, outcome.usage, model, provider))
 
     def _tool_end(self, event: ToolEnd) -> None:
         asked = self._asked.pop(event.span_id, None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from ..messages import Usage
 from ._budget import Budget, UsageStats
 from ._frame import MAX_DEPTH, Frame
 
@@ -103,8 +105,32 @@ class Slot:
         return self.own
 
 
+class Spend(NamedTuple):
+    """One model call that cost something."""
+
+    slot: Slot
+    usage: Usage
+    model: str | None
+    provider: str | None
+
+
+def add_up(spends: Iterable[Spend], shelf: Shelf) -> None:
+    """Make the budgets right again after a few calls: each is added to the frames above it."""
+    for slot, usage, model, provider in spends:
+        frame = slot.writable(shelf)
+        aggregate = frame.budget.aggregate
+        aggregate.add_model_call(usage, model, provider)
+        frame.budget = Budget(slot.own, aggregate)
+        slot.summed = True
+        above = slot.up
+        while above is not None:
+            above.writable(shelf).budget.aggregate.add_model_call(usage, model, provider)
+            above.summed = True
+            above = above.up
+
+
 def sum_up(slots: Iterable[Slot], shelf: Shelf) -> None:
-    """Make the budgets right again. The slots come with children before parents."""
+    """Make all budgets right again in one pass. The slots come with children before parents."""
     sums: dict[Slot, UsageStats] = {}
     for slot in slots:
         up = slot.up
