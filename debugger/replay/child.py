@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import io
 import json
 import os
 import sys
@@ -72,7 +73,9 @@ def load_function(job: dict[str, Any]) -> Callable[..., Any]:
     return function
 
 
-async def replay(job: dict[str, Any], tell: Callable[[dict[str, Any]], None], commands: TextIO) -> dict[str, Any]:
+async def replay(
+    job: dict[str, Any], function: Callable[..., Any], tell: Callable[[dict[str, Any]], None], commands: TextIO
+) -> dict[str, Any]:
     """Run the job; the closing message."""
     recording = snapshot_from_json(job["recording"])
     cut = snapshot_from_json(job["cut"]) if job["cut"] is not None else None
@@ -96,7 +99,6 @@ async def replay(job: dict[str, Any], tell: Callable[[dict[str, Any]], None], co
         service=job["service"],
         origin=job["origin"],
     )
-    function = load_function(job)
     task = asyncio.ensure_future(run.execute(function, job["input"]))
     loop = asyncio.get_running_loop()
     # What a stopped replay leaves behind in the agent's own tasks is no news.
@@ -142,15 +144,25 @@ def main(read_fd: int, write_fd: int) -> None:
         with lock:
             out.write(text + "\n")
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Line by line, so that what was printed is not lost when the program dies.
+            stream.reconfigure(line_buffering=True)
     job = json.loads(commands.readline())
     sys.argv = [job["file"] or job["module"]]
     if job["mode"] == "strict" and job["tools"] == "strict":
         block_network()
+    end: dict[str, Any]
     try:
-        end = asyncio.run(replay(job, tell, commands))
-    except BaseException as error:  # noqa: BLE001 - also what the user's module raises on import, sys.exit included
-        end = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json(), "output": None}
-        end["traceback"] = traceback.format_exception(error)
+        function = load_function(job)
+    except BaseException as error:  # noqa: BLE001 - whatever the user's module raises on import, sys.exit included
+        end = {"type": "end", "ended": "not_loaded", "error": type_name_of(error).to_json()}
+    else:
+        try:
+            end = asyncio.run(replay(job, function, tell, commands))
+        except BaseException as error:  # noqa: BLE001 - sys.exit in a task goes past the task and ends the loop
+            end = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json()}
+            end["traceback"] = traceback.format_exception(error)
     tell(end)
     sys.stdout.flush()
     sys.stderr.flush()

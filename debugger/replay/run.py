@@ -10,7 +10,7 @@ from runtime.journal import Difference, Divergence, ReplayRow
 from runtime.messages import Call, Json, canonical_json
 from runtime.snapshot import Snapshot, snapshot_to_json
 
-from ..errors import ReplayError
+from ..errors import EntryPointError, ReplayError
 from .entry import EntryPoint
 from .model import Ended, ReplayJob, ReplayReport
 from .plan import find_entry_point
@@ -37,7 +37,7 @@ def run_replay(
 
     Raises:
         RestoreError: the cut cannot be restored.
-        EntryPointError: there is no function to run.
+        EntryPointError: there is no function to run, or its module does not load.
         ReplayError: the trace of the replay cannot be written.
     """
     cut = recording.snapshot(job.span_id, job.anchor)
@@ -56,6 +56,9 @@ def run_replay(
                 on_call(row)
             else:
                 end = message
+    if end is not None and end["ended"] == "not_loaded":
+        error = end["error"]
+        raise EntryPointError(f"{entry.shown} cannot be loaded: {error['type']}: {error['message']}")
     return _report(recording, job, cut, trace_file, tuple(rows.values()), end, child)
 
 
