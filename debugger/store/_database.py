@@ -5,12 +5,16 @@ Each thread has a cursor of its own; an interrupt from another thread ends what 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import islice
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 import duckdb
 
@@ -18,6 +22,8 @@ from ..errors import QueryCancelledError
 
 T = TypeVar("T")
 
+MEMORY_LIMIT: Final = "512MB"
+"""What DuckDB may keep in memory; the whole process stays under 1 GB with it, however large the input."""
 _APPEND_ROWS: Final = 2048
 """DuckDB's vector size. Larger pieces are slower: the appender keeps them as Python objects until it is flushed."""
 
@@ -44,6 +50,9 @@ class Database:
             "python_enable_replacements": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
+            # Beyond this, texts go to a temporary folder, which DuckDB makes when it needs it and removes at the end.
+            "memory_limit": MEMORY_LIMIT,
+            "temp_directory": str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}")),
         }
         connection = duckdb.connect(":memory:", config=config)
         connection.execute(sql_text("schema"))
