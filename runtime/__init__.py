@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         prompt,
         random,
         reborn,
+        resource,
+        resume,
         run_sync,
         run_with,
     )
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "agents": (
         "Agent", "Answer", "Memory", "Run", "agent", "dump_snapshot", "memory", "new_id", "now", "prompt", "random",
-        "reborn", "run_sync", "run_with",
+        "reborn", "resource", "resume", "run_sync", "run_with",
     ),
     "journal": ("STRICT", "ReplayPolicy", "ReplaySession"),
     "messages": ("Message", "Request", "Usage"),
@@ -80,7 +82,9 @@ __all__ = [
     "random",
     "read_events",
     "reborn",
+    "resource",
     "restore_snapshot",
+    "resume",
     "run_sync",
     "run_with",
     "say",

@@ -56,6 +56,11 @@ class SnapshotDisabledError(RuntimeFault):
         )
 
 
+def is_snapshot_disabled_error(error: BaseException) -> bool:
+    """True for the error of a dump in a run with snapshots off."""
+    return isinstance(error, SnapshotDisabledError)
+
+
 class DepthExceededError(RuntimeFault):
     """More nested frames than allowed: usually agents that call each other without end."""
 

@@ -5,6 +5,8 @@ from ._context import Context, current_context
 from ._dump import dump_snapshot
 from ._memory import Memory, memory
 from ._prompt import Answer, prompt
+from ._resources import resource
+from ._resume import resume
 from ._run import Run, run_sync, run_with
 from ._values import new_id, now, random
 
@@ -24,6 +26,8 @@ __all__ = [
     "prompt",
     "random",
     "reborn",
+    "resource",
+    "resume",
     "run_sync",
     "run_with",
 ]

@@ -6,12 +6,12 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from ..errors import RebornLimitError
 from ..messages import Json, Outcome, OutcomeStatus, json_safe
 from ..models import Model
-from ..tools import Tool
+from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
 from ._context import Context, current, current_context, current_span
 from ._revive import type_name_of
@@ -65,19 +65,30 @@ class Agent(Generic[P, R]):
     async def _run(self, parent: Context, frame: Context, args: Any, kwargs: Any) -> R:
         run = frame.run
         frame.input = _input_json(self.fn, args, kwargs)
+        frame.opened_in = current_span.get()
         frame.span_id = run.start(
             AgentStart,
-            current_span.get(),
+            frame.opened_in,
             agent_id=self.id,
             call_id=frame.call_id,
             input=frame.input,
             memory=dict(frame.memory_start),
         )
         parent.children[frame.call_id] = frame
+        frame.task = asyncio.current_task()
         token, span_token = current.set(frame), current_span.set(frame.span_id)
         outcome = Outcome(status="aborted")
         try:
-            result = await self._generations(frame, args, kwargs)
+            recorded = run.completed_frame(frame)
+            if recorded is not None:
+                frame.status, frame.output = "completed", recorded.output
+                outcome = Outcome(status="ok", output=recorded.output)
+                return self._revive(recorded.output)
+            try:
+                result = await self._generations(frame, args, kwargs)
+            finally:
+                if frame.teardown is not None:
+                    await frame.teardown.aclose()
             output, lost = json_safe(result)
             frame.status, frame.output = "completed", output
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
@@ -91,6 +102,11 @@ class Agent(Generic[P, R]):
             current.reset(token)
             current_span.reset(span_token)
             run.end(AgentEnd, frame.span_id, outcome=outcome)
+
+    def _revive(self, output: Json) -> R:
+        """A recorded output as the type that the handler says it returns."""
+        revived: R = revive_as(get_type_hints(self.fn).get("return", Any), output)
+        return revived
 
     async def _generations(self, frame: Context, args: Any, kwargs: Any) -> R:
         while True:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +16,8 @@ from ..snapshot import UsageStats
 
 if TYPE_CHECKING:
     from ._run import Run
+
+logger = logging.getLogger(__name__)
 
 MAX_DEPTH = 50
 """Nested agents; more is nearly always an agent that calls itself without end."""
@@ -28,6 +33,8 @@ class Context:
     parent: Context | None = None
     depth: int = 0
     span_id: str = ""
+    opened_in: str = ""
+    """The span in which the agent was called."""
     memory: dict[str, Json] = field(default_factory=dict)
     memory_start: dict[str, Json] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
@@ -40,8 +47,17 @@ class Context:
     error: ErrorInfo | None = None
     input: Json = None
     generation: int = 0
+    adopted: list[str] = field(default_factory=list)
+    """Call ids of recorded sub-agents that a replayed tool had called; they were not run again."""
     spent: UsageStats = field(default_factory=UsageStats)
     """Of this frame alone, and only what was done for real: replayed answers cost nothing."""
+    task: asyncio.Task[Any] | None = None
+    """The task that runs the agent."""
+    callers: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
+    """By agent id: a task other than the agent's own that has called it."""
+    resources: dict[str, Any] = field(default_factory=dict)
+    teardown: AsyncExitStack | None = None
+    """Closes the resources; None while there are none."""
     settings: Any = None
     """The agent of this frame, for its default model and tools; None for the run's own frame."""
 
@@ -61,6 +77,7 @@ class Context:
         Raises:
             DepthExceededError: more than ``MAX_DEPTH`` agents are nested.
         """
+        self._warn_of_racing_calls(agent_id)
         call_id = self.next_call_id("agent", agent_id)
         depth = self.depth + 1
         if depth > MAX_DEPTH:
@@ -69,6 +86,23 @@ class Context:
         child.memory = self.run.memory_for(call_id)
         child.memory_start = dict(child.memory)
         return child
+
+    def _warn_of_racing_calls(self, agent_id: str) -> None:
+        """In development: say when call ids of parallel agents depend on timing, so that a replay may mix them up."""
+        if not self.run.is_debug:
+            return
+        task = asyncio.current_task()
+        if task is None or task is self.task:
+            return
+        first = self.callers.setdefault(agent_id, task)
+        if first is not task and agent_id not in self.run.warned:
+            self.run.warned.add(agent_id)
+            logger.warning(
+                "agent %r is called from several tasks of %s: its call ids depend on which task gets there first, "
+                "and a replay may mix them up; call it in one place, then gather the coroutines",
+                agent_id,
+                self.call_id,
+            )
 
 
 current: ContextVar[Context | None] = ContextVar("retrospan_context", default=None)

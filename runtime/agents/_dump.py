@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from ..errors import SnapshotDisabledError
 from ..journal import Journal, JournalEntry
@@ -34,6 +35,7 @@ def dump_snapshot(*, metadata: JsonObject | None = None) -> Snapshot:
     for each in order:
         frames[each.call_id] = _frame(each)
         order.extend(each.children.values())
+        _add_adopted(each, frames)
     for each in reversed(order):
         budget = frames[each.call_id].budget
         budget.aggregate.merge(budget.own)
@@ -54,7 +56,8 @@ def _frame(context: Context) -> Frame:
         call_id=context.call_id,
         agent_id=context.agent_id,
         parent_id=context.parent.call_id if context.parent else None,
-        children=list(context.children),
+        children=[*context.children, *context.adopted],
+        opened_in=context.opened_in or None,
         memory=json_safe(context.memory)[0],
         memory_start=json_safe(context.memory_start)[0],
         journal=_copy(context.journal),
@@ -65,6 +68,16 @@ def _frame(context: Context) -> Frame:
         input=json_safe(context.input)[0],
         generation=context.generation,
     )
+
+
+def _add_adopted(context: Context, frames: dict[str, Frame]) -> None:
+    """The recorded frames of sub-agents inside replayed tools, with everything below them."""
+    pending = list(context.adopted)
+    for call_id in pending:
+        recorded = context.run.recorded_frame(call_id)
+        if recorded is not None:
+            frames[call_id] = replace(recorded, children=list(recorded.children), journal=_copy(recorded.journal))
+            pending.extend(recorded.children)
 
 
 def _copy(journal: Journal) -> Journal:

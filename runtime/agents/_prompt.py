@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import AgentError, OutputError, StepLimitError
 from ..messages import Json, Message, Request, TextPart, ToolCallPart, text_of
 from ..models import Model
-from ..tools import Tool
-from ..tools._tool import tool_of
+from ..tools import Tool, tool_of
 from ._agent import Agent
-from ._calls import model_turn, tool_batch
 from ._context import Context, current_context
+from ._tool_calls import tool_batch
+from ._turns import OnDelta, model_turn
 
 T = TypeVar("T")
 
@@ -49,6 +49,7 @@ async def prompt(
     model: Model | str | None = ...,
     max_steps: int = ...,
     retries: int = ...,
+    on_delta: OnDelta | None = ...,
     **parameters: Json,
 ) -> Answer[str]: ...
 @overload
@@ -62,6 +63,7 @@ async def prompt(
     model: Model | str | None = ...,
     max_steps: int = ...,
     retries: int = ...,
+    on_delta: OnDelta | None = ...,
     **parameters: Json,
 ) -> Answer[T]: ...
 async def prompt(
@@ -74,6 +76,7 @@ async def prompt(
     model: Model | str | None = None,
     max_steps: int = 10,
     retries: int = 2,
+    on_delta: OnDelta | None = None,
     **parameters: Json,
 ) -> Answer[Any]:
     """Ask the agent's model, run the tools it asks for, and go on until it answers.
@@ -87,6 +90,7 @@ async def prompt(
         model: instead of the agent's own; an object or a key in the run's ``models``.
         max_steps: model turns with tool calls before ``StepLimitError``.
         retries: how often an answer that does not fit ``output`` is sent back.
+        on_delta: called with each piece of each answer as it comes; a recorded answer comes as one piece.
         parameters: sampling parameters by their GenAI names (``temperature``, ``max_tokens``); no part of the content
         hash.
 
@@ -96,7 +100,7 @@ async def prompt(
         Exception: what the model raised.
     """
     context = current_context("prompt()")
-    asked = _Prompt.of(context, model, tools, output, parameters)
+    asked = _Prompt.of(context, model, tools, output, on_delta, parameters)
     messages = [*([Message("system", (TextPart(system),))] if system else []), *history]
     if user is not None:
         messages.append(Message("user", (TextPart(user),)))
@@ -136,6 +140,7 @@ class _Prompt:
     schema: dict[str, Any] | None
     wanted: str
     parameters: dict[str, Json]
+    on_delta: OnDelta | None
 
     @classmethod
     def of(
@@ -144,6 +149,7 @@ class _Prompt:
         model: Model | str | None,
         tools: Sequence[Tool | Agent[..., Any]] | None,
         output: type[Any] | None,
+        on_delta: OnDelta | None,
         parameters: dict[str, Json],
     ) -> _Prompt:
         settings = cast("Agent[..., Any] | None", context.settings)
@@ -162,6 +168,7 @@ class _Prompt:
             schema=None if adapter is None else json.loads(json.dumps(adapter.json_schema(), default=str)),
             wanted=getattr(output, "__name__", str(output)),
             parameters=parameters,
+            on_delta=on_delta,
         )
 
     async def turn(self, context: Context, messages: Sequence[Message]) -> Message:
@@ -173,7 +180,8 @@ class _Prompt:
             provider=self.model.provider,
             parameters=self.parameters,
         )
-        return await model_turn(context, self.model, request, context.next_call_id("prompt", "prompt"))
+        call_id = context.next_call_id("prompt", "prompt")
+        return await model_turn(context, self.model, request, call_id, self.on_delta)
 
 
 def as_tool(offered: Tool | Agent[..., Any]) -> Tool:

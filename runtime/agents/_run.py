@@ -10,22 +10,22 @@ import os
 import secrets
 import sys
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import AgentError, RuntimeFault
 from ..journal import Journal, ReplayPolicy, ReplaySession
-from ..messages import Json, JsonObject, Outcome, OutcomeStatus, json_safe
+from ..messages import Json, JsonObject, Outcome, OutcomeStatus, canonical_json, json_safe
 from ..models import Model
-from ..snapshot import Snapshot
-from ..tools import current_host
+from ..snapshot import Frame, Snapshot
+from ..tools import ApprovalHook, Middleware, current_host
 from ..trace import Emitter, RunEnd, RunStart, Subscriber, TraceEvent, TraceFileWriter
 from ._agent import Agent
-from ._calls import ToolCaller
 from ._context import Context, current, current_span
 from ._revive import type_name_of
+from ._tool_calls import ToolCaller
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -61,6 +61,8 @@ class Run:
         trace_file: write the run there as OTLP/JSON lines while it runs.
         tracer_provider: OpenTelemetry provider for the run's spans; by default the global one.
         models: models by key, for agents that name theirs.
+        tool_middleware: around every tool of the run, outside the tool's own; see ``runtime.tools.Middleware``.
+        approve: asked before each call of a tool with ``needs_approval``; its answers are recorded and replayed.
         name: the run's name, by default that of the function.
         service: ``service.name`` of the trace file.
         origin: for a replay, ``{"trace_id", "span_id", "anchor"}`` of what it replays.
@@ -80,6 +82,8 @@ class Run:
         trace_file: str | Path | None = None,
         tracer_provider: TracerProvider | None = None,
         models: Mapping[str, Model] | None = None,
+        tool_middleware: Sequence[Middleware] = (),
+        approve: ApprovalHook | None = None,
         name: str | None = None,
         service: str | None = None,
         origin: JsonObject | None = None,
@@ -88,6 +92,9 @@ class Run:
             raise RuntimeFault("a snapshot in production needs enable_snapshot=True, so that it is no accident")
         default = environment() in ("development", "test")
         self.enable_snapshot = default if enable_snapshot is None else enable_snapshot
+        self.is_debug = environment() in ("development", "test")
+        self.warned: set[str] = set()
+        """Agents whose racing calls have been warned of."""
         self.run_id = uuid.uuid4().hex
         self.trace_id = secrets.token_hex(16)
         self.name = name
@@ -98,6 +105,8 @@ class Run:
         self._snapshot = snapshot
         self._memory_from: MemoryFrom = memory_from
         self._models = dict(models or {})
+        self.tool_middleware = tuple(tool_middleware)
+        self.approve = approve
         self._trace_file = trace_file
         self._service = service
         self._tracer_provider = tracer_provider
@@ -148,10 +157,15 @@ class Run:
             entry_digest=digest,
             origin=self._origin,
         )
+        self.root.task = asyncio.current_task()
         tokens = current.set(self.root), current_span.set(self.root.span_id), current_host.set(ToolCaller())
         outcome = Outcome(status="aborted")
         try:
-            result = await fn(**given)
+            try:
+                result = await fn(**given)
+            finally:
+                if self.root.teardown is not None:
+                    await self.root.teardown.aclose()
             output, lost = json_safe(result)
             self.root.status, self.root.output = "completed", output
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
@@ -173,10 +187,24 @@ class Run:
 
     def memory_for(self, call_id: str) -> dict[str, Json]:
         """The memory that the frame begins with: from the snapshot where it holds the frame, else empty."""
-        frame = self._snapshot.frames.get(call_id) if self._snapshot else None
+        frame = self.recorded_frame(call_id)
         if frame is None:
             return {}
         return dict(frame.memory if self._memory_from == "snapshot" else frame.memory_start or {})
+
+    def recorded_frame(self, call_id: str) -> Frame | None:
+        """The frame as the snapshot has it; None without one."""
+        return self._snapshot.frames.get(call_id) if self._snapshot else None
+
+    def completed_frame(self, frame: Context) -> Frame | None:
+        """The recorded frame of a sub-agent that need not run again: the policy says so, it completed, same input."""
+        recorded = self.recorded_frame(frame.call_id)
+        if self.session is None or not self.session.policy.skip_completed or recorded is None:
+            return None
+        if recorded.status != "completed" or canonical_json(recorded.input) != canonical_json(frame.input):
+            return None
+        self.session.skip(frame.agent_id, frame.call_id)
+        return recorded
 
     def start(self, kind: type[TraceEvent], parent_span_id: str, **fields: Any) -> str:
         """Open a span; its id. OpenTelemetry gives the ids where it records."""

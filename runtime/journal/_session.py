@@ -15,7 +15,7 @@ from ._matcher import Hit, Matcher, MatchRequest, Miss, spans_of
 
 MissMode: TypeAlias = Literal["strict", "live"]
 """On a miss: stop (a divergence), or do the call for real."""
-RowKind: TypeAlias = Literal["llm", "tool", "value"]
+RowKind: TypeAlias = Literal["llm", "tool", "value", "agent"]
 RowStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
 
 _ROW_KINDS: dict[JournalKind, RowKind] = {"prompt": "llm", "tool": "tool", "value": "value"}
@@ -31,6 +31,9 @@ class ReplayPolicy:
     """Give the last outcome again when a hash is asked more often than recorded."""
     retry_errors: bool = False
     """Run recorded failures again instead of replaying them; resume after a crash wants that."""
+    skip_completed: bool = False
+    """Give the recorded output of sub-agents that had completed, without running them, where their input is the
+    same."""
 
 
 STRICT = ReplayPolicy(models="strict", tools="strict", reuse_exhausted=False)
@@ -122,6 +125,15 @@ class ReplaySession:
                 raise self._diverge(kind, name, call_id, found)
             self._go_live(kind, name, call_id, found.content_hash)
             return None
+
+    def skip(self, name: str, call_id: str) -> None:
+        """A completed sub-agent was not run again."""
+        with self._lock:
+            if self.stopped:
+                raise ReplayStop(self.stopped)
+            row = ReplayRow(call_id=call_id, kind="agent", name=name, status="hit")
+            self.rows.append(row)
+            self._tell(row)
 
     def settle(self, call_id: str, *, failed: bool) -> None:
         """A call that was done for real has ended."""

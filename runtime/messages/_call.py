@@ -78,6 +78,8 @@ class Call:
     """``file.py:name`` or ``module:name`` of the function that ``run_with`` was given; only on a run's own span."""
     entry_digest: str | None = None
     """SHA-256 (hex) of the source file that the entry point named when it was recorded."""
+    attempts: int | None = None
+    """Of a tool with middleware: how often its function was reached; each time is a mark."""
     memory_start: JsonObject | None = None
     served_by: str | None = None
     """Only in replays: ``journal``, ``reused``, ``live`` or ``supplied``."""

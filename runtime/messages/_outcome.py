@@ -84,6 +84,25 @@ class Outcome:
         """Aborts and outcomes whose content was lost are recorded but never answer."""
         return self.status != "aborted" and self.lost is None
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Outcome:
+        """The outcome that ``to_json`` wrote.
+
+        Raises: KeyError, TypeError: it is none.
+        """
+        error = data.get("error")
+        return cls(
+            status=data["status"],
+            output=data.get("output"),
+            error=ErrorInfo(error["type"], error["message"]) if error else None,
+            trace_id=data.get("traceId"),
+            span_id=data.get("spanId"),
+            usage=Usage.from_json(data.get("usage")),
+            start_unix_nano=data.get("startUnixNano"),
+            duration_ns=data.get("durationNs"),
+            lost=data.get("lost"),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The outcome with snapshot field names; absent fields are left out."""
         out: dict[str, Any] = {"status": self.status}

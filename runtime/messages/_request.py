@@ -109,9 +109,11 @@ class ValueRequest:
     """Time, a random number or an id that an agent takes from the runtime."""
 
     name: str
-    """``now``, ``random`` or ``new_id``."""
+    """``now``, ``random``, ``new_id`` or ``approval:<tool>``."""
+    detail: Json = None
+    """What it is about, where there is more than the kind."""
 
     @property
     def content_hash(self) -> str:
-        """``sha256.1:<hex>`` of the name: the nth taking of a kind is answered by the nth recorded one."""
-        return _hash(["value", self.name])
+        """``sha256.1:<hex>`` of name and detail: the nth taking of a kind is answered by the nth recorded one."""
+        return _hash(["value", self.name] if self.detail is None else ["value", self.name, self.detail])

@@ -88,16 +88,24 @@ class Sdk:
         if held is None:
             make: Callable[..., Any] = getattr(self.load(), self._client_class)
             client = make(api_key=self._key(), **self._options)
-            keeper = _kept_open(client)
+            keeper = self._kept_open(loop, client)
             await anext(keeper)  # Comes back without a pause, so no other task makes a second client meanwhile.
             held = self._clients[loop] = client, keeper
         return held[0]
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop now."""
-        held = self._clients.pop(asyncio.get_running_loop(), None)
+        held = self._clients.get(asyncio.get_running_loop())
         if held is not None:
             await held[1].aclose()
+
+    async def _kept_open(self, loop: asyncio.AbstractEventLoop, client: Any) -> AsyncGenerator[None, None]:
+        """Closes the client when it is closed itself: event loops close all their generators when they shut down."""
+        try:
+            yield
+        finally:
+            self._clients.pop(loop, None)
+            await client.close()
 
     def _key(self) -> str:
         if self._api_key_env is None:
@@ -142,14 +150,6 @@ class Sdk:
         status = status if status and status >= 400 else None
         word, text = error_facts(getattr(error, "body", None))
         return error_class(status, word), (text or str(error))[:_MAX_DETAIL], {"status": status, "type": word}
-
-
-async def _kept_open(client: Any) -> AsyncGenerator[None, None]:
-    """Closes the client when it is closed itself: event loops do that to all their generators when they shut down."""
-    try:
-        yield
-    finally:
-        await client.close()
 
 
 def error_facts(body: Any) -> tuple[str | None, str | None]:

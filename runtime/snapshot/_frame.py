@@ -49,6 +49,8 @@ class Frame:
     agent_id: str
     parent_id: str | None = None
     """The call id of the frame above; None for the root."""
+    opened_in: str | None = None
+    """The span in which the agent was called: of the agent above, or of one of its tools. None where not known."""
     children: list[str] = field(default_factory=list)
     """Call ids in the order in which the sub-agents started."""
     memory: dict[str, Json] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class Frame:
             call_id=self.call_id,
             agent_id=self.agent_id,
             parent_id=self.parent_id,
+            opened_in=self.opened_in,
             children=self.children.copy(),
             memory=self.memory.copy(),
             memory_start=None if self.memory_start is None else dict(self.memory_start),

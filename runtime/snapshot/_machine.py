@@ -23,6 +23,7 @@ from ..trace import (
     ModelTurnStart,
     RunEnd,
     RunStart,
+    ToolAttempt,
     ToolEnd,
     ToolStart,
     TraceEvent,
@@ -95,6 +96,7 @@ class RestoreMachine:
             ModelTurnEnd: self._model_turn_end,
             ToolStart: self._call_start,
             ToolEnd: self._tool_end,
+            ToolAttempt: self._tool_attempt,
             MemoryWrite: self._memory_write,
             ValueTaken: self._value_taken,
         }
@@ -276,6 +278,7 @@ class RestoreMachine:
             call_id=call_id,
             agent_id=event.agent_id,
             parent_id=above.call_id,
+            opened_in=parent,
             children=[],
             memory={} if memory is None else dict(memory),
             memory_start={} if not memory else dict(memory),
@@ -397,13 +400,20 @@ class RestoreMachine:
     def _tool_end(self, event: ToolEnd) -> None:
         asked = self._asked.pop(event.span_id, None)
         slot = self._slot_of(event)
-        if slot is None:
+        if slot is None or event.attempts is not None:
             return
         content_hash = event.content_hash
         if content_hash is None and asked is not None:
             content_hash = asked.content_hash
         frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
         self._record(slot, frame.journal.tool, content_hash, event, event.outcome, event.request)
+
+    def _tool_attempt(self, event: ToolAttempt) -> None:
+        """The function of a tool with middleware was reached: that is the entry, not what the middleware made of it."""
+        slot = self._slot_of(event)
+        if slot is not None:
+            frame = slot.writable(self._shelf)
+            self._record(slot, frame.journal.tool, event.content_hash, event, event.outcome, event.request)
 
     def _value_taken(self, event: ValueTaken) -> None:
         slot = self._slot_of(event)

@@ -233,6 +233,7 @@ class _Frame(_Part):
     budget_state: _Budget = _Budget()
     input: Any = None
     generation: Whole = 0
+    opened_in: Text | None = None
     fidelity: list[_Note] = []
 
 
@@ -348,6 +349,7 @@ def _made(model: _Frame, parent_id: str | None) -> Frame:
         budget=Budget(model.budget_state.own.made(), model.budget_state.aggregate.made()),
         input=model.input,
         generation=model.generation,
+        opened_in=model.opened_in,
         fidelity=[Note(note.level, note.what, note.span_id, note.times) for note in model.fidelity],
     )
 

@@ -79,6 +79,7 @@ def _frame(frame: Frame, with_requests: bool) -> dict[str, Any]:
         "memoryAtStart": None if frame.memory_start is None else dict(frame.memory_start),
         "input": frame.input,
         "generation": frame.generation,
+        "openedIn": frame.opened_in,
         "journal": _journal(frame.journal, with_requests),
         "children": {},
         "state": state,

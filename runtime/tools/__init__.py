@@ -1,6 +1,32 @@
 """Tools: functions that a model may call, with a schema from their signature."""
 
 from ._host import ToolHost, current_host
-from ._tool import Effect, Tool, tool
+from ._middleware import (
+    Approval,
+    ApprovalHook,
+    Middleware,
+    Next,
+    Rejected,
+    ToolInvocation,
+    ToolRejectedError,
+    onion,
+)
+from ._tool import Effect, Tool, revive_as, tool, tool_of
 
-__all__ = ["Effect", "Tool", "ToolHost", "current_host", "tool"]
+__all__ = [
+    "Approval",
+    "ApprovalHook",
+    "Effect",
+    "Middleware",
+    "Next",
+    "Rejected",
+    "Tool",
+    "ToolHost",
+    "ToolInvocation",
+    "ToolRejectedError",
+    "current_host",
+    "onion",
+    "revive_as",
+    "tool",
+    "tool_of",
+]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
@@ -14,6 +14,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 from ..errors import ContextNotFoundError, ToolArgumentsError
 from ..messages import Json, ToolDefinition
 from ._host import current_host
+from ._middleware import Middleware
 
 Effect: TypeAlias = Literal["pure", "idempotent", "reversible", "committed"]
 """What a call does to the world. A replay never repeats a ``committed`` one on its own."""
@@ -29,8 +30,17 @@ class Tool:
     effect: Effect = "committed"
     returns: Any = Any
     """The return annotation."""
+    middleware: tuple[Middleware, ...] = ()
+    """Around the journal and the function, the first outermost."""
+    needs_approval: bool = False
+    """Ask the run's approval hook before each call."""
     runs_agent: bool = False
     """True for an agent offered as a tool: it is never answered as a whole, since its frame replays from within."""
+
+    @property
+    def layers(self) -> bool:
+        """True when something stands between the call and its journal entry."""
+        return bool(self.middleware) or self.needs_approval
 
     @property
     def name(self) -> str:
@@ -59,12 +69,7 @@ class Tool:
 
         Where the annotation is missing or does not fit, the JSON value itself.
         """
-        if self.returns is Any:
-            return recorded
-        try:
-            return TypeAdapter(self.returns).validate_python(recorded)
-        except (ValidationError, PydanticSchemaGenerationError):
-            return recorded
+        return revive_as(self.returns, recorded)
 
     async def invoke(self, validated: Mapping[str, Any]) -> Any:
         """Run the function itself; a blocking one runs in a thread, so that parallel calls stay parallel."""
@@ -87,11 +92,26 @@ class Tool:
         return host.call_tool(self, bound.arguments)
 
 
+def revive_as(kind: Any, recorded: Json) -> Any:
+    """A recorded JSON value as the annotated type; the value itself where the type is unknown or does not fit."""
+    if kind is Any:
+        return recorded
+    try:
+        return TypeAdapter(kind).validate_python(recorded)
+    except (ValidationError, PydanticSchemaGenerationError):
+        return recorded
+
+
 @overload
 def tool(fn: Callable[..., Any], /) -> Tool: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, effect: Effect = "committed"
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "committed",
+    middleware: Sequence[Middleware] = (),
+    needs_approval: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(
     fn: Callable[..., Any] | None = None,
@@ -100,15 +120,28 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     effect: Effect = "committed",
+    middleware: Sequence[Middleware] = (),
+    needs_approval: bool = False,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a function, blocking or async. Its docstring is the description, its annotations are the schema.
+
+    Args:
+        fn: the function, where used without parentheses.
+        name: what the model calls it, by default the function's name.
+        description: instead of the docstring.
+        effect: what a call does to the world.
+        middleware: around each call, the first outermost; see ``Middleware``.
+        needs_approval: ask the run's approval hook before each call.
 
     Raises:
         TypeError: a parameter is positional-only or variadic, which JSON arguments cannot express.
     """
-    if fn is None:
-        return lambda function: tool_of(function, name=name, description=description, effect=effect)
-    return tool_of(fn, name=name, description=description, effect=effect)
+
+    def make(function: Callable[..., Any]) -> Tool:
+        made = tool_of(function, name=name, description=description, effect=effect)
+        return replace(made, middleware=tuple(middleware), needs_approval=needs_approval)
+
+    return make if fn is None else make(fn)
 
 
 def tool_of(

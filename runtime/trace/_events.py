@@ -148,8 +148,24 @@ class ToolEnd(TraceEvent):
     content_hash: str | None
     request: ToolRequest
     outcome: Outcome
+    attempts: int | None = None
+    """Middleware stood around the function, and reached it this often: the attempts are the journal's entries, and
+    ``outcome`` is what the caller got. None without middleware: ``outcome`` is the entry."""
     served_by: str | None = None
     origin_span_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAttempt(TraceEvent):
+    """The function of a tool with middleware was reached: the entry of the tool journal.
+
+    ``span_id`` is the tool's span.
+    """
+
+    type: ClassVar[str] = "tool.attempt"
+    content_hash: str
+    request: ToolRequest
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +218,7 @@ class Log(TraceEvent):
 
 _ALL: tuple[type[TraceEvent], ...] = (
     RunStart, RunEnd, AgentStart, AgentEnd, GenerationStart, GenerationEnd, ModelTurnStart, ModelTurnEnd,
-    ToolStart, ToolEnd, MemoryWrite, ValueTaken, SpanStart, SpanEnd, Log,
+    ToolStart, ToolEnd, ToolAttempt, MemoryWrite, ValueTaken, SpanStart, SpanEnd, Log,
 )  # fmt: skip
 
 EVENTS: frozenset[str] = frozenset(kind.type for kind in _ALL)

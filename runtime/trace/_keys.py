@@ -49,6 +49,8 @@ SERVED_BY = "retrospan.served_by"
 ORIGIN_TRACE = "retrospan.origin.trace_id"
 ORIGIN_SPAN = "retrospan.origin.span_id"
 ORIGIN_ANCHOR = "retrospan.origin.anchor"
+TOOL_ATTEMPTS = "retrospan.tool.attempts"
+"""How often middleware reached the tool's function; each time is a span event ``retrospan.tool.attempt``."""
 ABORTED = "retrospan.aborted"
 LOST = "retrospan.lost"
 

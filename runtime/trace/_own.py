@@ -37,6 +37,7 @@ from ._events import (
     ModelTurnStart,
     RunEnd,
     RunStart,
+    ToolAttempt,
     ToolEnd,
     ToolStart,
     TraceEvent,
@@ -62,6 +63,7 @@ _POINT_FIELDS: dict[type[TraceEvent], tuple[str, ...]] = {
     MemoryWrite: ("key", "value", "deleted"),
     ValueTaken: ("name", "content_hash", "value"),
     Log: ("level", "message", "data"),
+    ToolAttempt: ("content_hash", "request", "outcome"),
 }
 
 POINTS: dict[str, type[TraceEvent]] = {kind.type: kind for kind in _POINT_FIELDS}
@@ -158,6 +160,7 @@ def end_attributes(event: TraceEvent) -> Attributes:
         case ToolEnd():
             out |= _outcome_attributes(event.outcome) | _served(event.served_by, event.origin_span_id)
             out |= {keys.TOOL_RESULT: dump_json(event.outcome.output)} if event.outcome.status == "ok" else {}
+            out[keys.TOOL_ATTEMPTS] = event.attempts
     return _present(out)
 
 
@@ -183,8 +186,12 @@ def error_of(event: TraceEvent) -> ErrorInfo | None:
 
 def point_attributes(event: TraceEvent) -> Attributes:
     """Attributes of the span event that carries a point."""
-    data = {name: json_safe(getattr(event, name))[0] for name in _POINT_FIELDS[type(event)]}
+    data = {name: _point_value(getattr(event, name)) for name in _POINT_FIELDS[type(event)]}
     return _present({keys.MARK_SEQ: event.seq, keys.MARK_DATA: dump_json(data)})
+
+
+def _point_value(value: Any) -> Json:
+    return value.to_json() if isinstance(value, Outcome) else json_safe(value)[0]
 
 
 def _present(attributes: Attributes) -> Attributes:
@@ -240,6 +247,7 @@ def call_of_span(span: Span) -> Call:
         error=error,
         aborted=a.get(keys.ABORTED) is True,
         input=load_json(a.get(keys.INPUT)),
+        attempts=_int(a.get(keys.TOOL_ATTEMPTS)),
         call_id=_str(a.get(keys.CALL_ID)),
         content_hash=_str(a.get(keys.CONTENT_HASH)),
         start_seq=_int(a.get(keys.START_SEQ)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from ..messages import Call, Json, Outcome, message_to_json
+from ..messages import Call, Json, Outcome, ToolRequest, message_to_json
 from ._events import (
     AgentEnd,
     AgentStart,
@@ -19,6 +19,7 @@ from ._events import (
     RunStart,
     SpanEnd,
     SpanStart,
+    ToolAttempt,
     ToolEnd,
     ToolStart,
     TraceEvent,
@@ -77,7 +78,7 @@ def content_hash_of(call: Call) -> str | None:
 
     None when its request was not recorded, or has no canonical form (nested without end).
     """
-    if call.content_hash is not None:
+    if call.content_hash is not None or call.attempts is not None:
         return call.content_hash
     try:
         if call.kind == "llm" and call.input_messages is not None and call.lost is None:
@@ -152,6 +153,7 @@ def _end(call: Call, time: int) -> TraceEvent:
                 content_hash=content_hash_of(call),
                 request=call.tool_request(),
                 outcome=outcome_of(call),
+                attempts=call.attempts,
                 served_by=call.served_by,
                 origin_span_id=call.origin_span_id,
             )
@@ -211,6 +213,14 @@ def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Tra
                     name=str(data["name"]),
                     content_hash=str(data["content_hash"]),
                     value=data.get("value"),
+                )
+            case "tool.attempt":
+                asked = data["request"]
+                return ToolAttempt(
+                    **place,
+                    content_hash=str(data["content_hash"]),
+                    request=ToolRequest(name=str(asked["name"]), arguments=asked.get("arguments")),
+                    outcome=Outcome.from_json(data["outcome"]),
                 )
             case "log":
                 return Log(**place, level=str(data.get("level", "info")), message=str(data.get("message", "")))

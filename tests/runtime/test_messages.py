@@ -34,7 +34,13 @@ from runtime.messages import (
 
 EXACT = 2**53
 text = st.text(st.characters(exclude_categories=["Cs"]))
-leaves = st.none() | st.booleans() | st.integers(-EXACT + 1, EXACT - 1) | text | st.floats(allow_nan=False, allow_infinity=False)
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(-EXACT + 1, EXACT - 1)
+    | text
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(text, inner), max_leaves=25)
 
 
@@ -100,7 +106,12 @@ def test_arguments_as_text_and_as_object_are_the_same_message():
         Request(messages=MESSAGES, tools=TOOLS, model="m2", provider="p"),
         Request(messages=MESSAGES, tools=TOOLS, model="m", provider="p2"),
         Request(messages=MESSAGES, tools=TOOLS, model="m", provider="p", output_schema={"type": "object"}),
-        Request(messages=(*MESSAGES[:3], Message("tool", (ToolCallResponsePart("c1", {"sky": "rain"}),))), tools=TOOLS, model="m", provider="p"),
+        Request(
+            messages=(*MESSAGES[:3], Message("tool", (ToolCallResponsePart("c1", {"sky": "rain"}),))),
+            tools=TOOLS,
+            model="m",
+            provider="p",
+        ),
     ],
 )
 def test_each_hashed_part_changes_the_hash(other):
@@ -127,7 +138,11 @@ def test_hashes_are_equal_in_another_process_with_another_hash_seed():
     )
     seen = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }
@@ -141,7 +156,9 @@ def test_messages_survive_json(message):
     assert message_from_json(json.loads(json.dumps(message_to_json(message)))) == message
 
 
-@pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"role": 3}, {"role": "user", "parts": [None, 5, {"type": "new", "x": 1}]}])
+@pytest.mark.parametrize(
+    "odd", [None, 7, "text", [], {}, {"role": 3}, {"role": "user", "parts": [None, 5, {"type": "new", "x": 1}]}]
+)
 def test_reading_odd_messages_never_raises(odd):
     assert isinstance(message_from_json(odd), Message)
 
@@ -188,7 +205,9 @@ def test_usage_reads_only_whole_numbers():
 
 
 def test_duration_of_a_call_keeps_its_sign():
-    call = Call(trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="n", start_unix_nano=5, end_unix_nano=3)
+    call = Call(
+        trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="n", start_unix_nano=5, end_unix_nano=3
+    )
     assert call.duration_ns == -2
 
 

@@ -28,7 +28,7 @@ class Backend:
     def asked(self) -> int:
         if self.server is not None:
             return len(self.server.seen)
-        inner = self.model.inner if isinstance(self.model, FaultyModel) else self.model
+        inner: Any = self.model.inner if isinstance(self.model, FaultyModel) else self.model
         return len(inner.asked)
 
     def stop(self) -> None:
@@ -41,10 +41,10 @@ class Backend:
 
 
 def wire_model(name: str, url: str, **options: Any) -> OpenAIModel | AnthropicModel:
-    options = {"base_url": url, "api_key_env": KEY_ENV, "timeout_s": 20.0, "max_retries": 0} | options
+    given: dict[str, Any] = {"base_url": url, "api_key_env": KEY_ENV, "timeout_s": 20.0, "max_retries": 0, **options}
     if name == "anthropic":
-        return AnthropicModel("m-1", **options)
-    return OpenAIModel("m-1", api="responses" if name == "openai-responses" else "chat", **options)
+        return AnthropicModel("m-1", **given)
+    return OpenAIModel("m-1", api="responses" if name == "openai-responses" else "chat", **given)
 
 
 @contextmanager

@@ -44,7 +44,8 @@ both_ways = pytest.mark.parametrize("streaming", [False, True], ids=["whole", "s
 
 
 def ask(model: Any, *, streaming: bool = False, request: Request = HELLO) -> Reply:
-    return asyncio.run(collect(model.stream(request)) if streaming else model.generate(request))
+    reply: Reply = asyncio.run(collect(model.stream(request)) if streaming else model.generate(request))
+    return reply
 
 
 def failure(name: str, *script: Any, streaming: bool = False, **options: Any) -> ModelError:
@@ -132,7 +133,7 @@ class TestAnswers:
     def test_two_texts_are_two_parts_and_stream_with_the_break_between_them(self, streaming: bool) -> None:
         answer = message(Says())
         answer["content"] = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
-        events = [{"type": "message_start", "message": answer}]
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": answer}]
         for index, text in enumerate(("one", "two")):
             block = {"type": "text", "text": ""}
             events.append({"type": "content_block_start", "index": index, "content_block": block})
@@ -389,6 +390,17 @@ class TestKey:
             assert KEY not in repr(b.model)
             assert KEY not in repr(vars(b.model))
             assert KEY not in repr(vars(b.model._sdk))
+
+    @every_protocol
+    def test_connections_close_with_the_event_loop(self, name: str) -> None:
+        async def client_of(model: Any) -> Any:
+            await model.generate(HELLO)
+            client = await model._sdk.client()
+            assert not client.is_closed()
+            return client
+
+        with backend(name, Says(text="Hi")) as b:
+            assert asyncio.run(client_of(b.model)).is_closed()
 
     @every_protocol
     def test_connections_can_be_closed_early(self, name: str) -> None:

@@ -54,7 +54,7 @@ def test_the_form_uses_the_names_of_the_seed() -> None:
     assert form["provenance"] == {"traceId": "t1", "spanId": "b", "anchor": "after", "source": "restore"}
     root = form["root"]
     assert set(root) == {
-        "callId", "agentId", "memory", "journal", "children", "state", "budgetState", "input", "generation",
+        "callId", "agentId", "memory", "journal", "children", "state", "budgetState", "input", "generation", "openedIn",
         "memoryAtStart", "fidelity",
     }  # fmt: skip
     assert root["budgetState"]["own"] == {

@@ -1,0 +1,91 @@
+"""The innermost place of model turns and tool calls: answered from the recording, or done for real."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import ReplayStop
+from ..journal import Hit
+from ..messages import ErrorInfo, Json, Outcome, Usage
+from ._context import Context
+from ._revive import revive, type_name_of
+
+LIVE = "live"
+
+Live = Callable[[], Awaitable[tuple[Any, Json, Usage, tuple[str, ...]]]]
+"""Does the call: the live object, its JSON, what it cost, and what the JSON had to leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The outcome of a call and who gave it."""
+
+    outcome: Outcome
+    by: str
+    """``journal``, ``reused``, ``live``, or ``none`` where the replay stopped."""
+    origin_span_id: str | None
+    value: Any
+    """What the caller gets: the live object, or the recorded one revived."""
+    error: BaseException | None = None
+
+    def result(self) -> Any:
+        """The value, or raises what the call raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+async def serve(
+    context: Context,
+    call_id: str,
+    span_id: str,
+    ask: Callable[[], Hit | None],
+    live: Live,
+    revive_value: Callable[[Json], Any],
+) -> Served:
+    """Answer from the recording or for real.
+
+    What is raised comes back as a value, so that the end event is never missed.
+    """
+    run = context.run
+    started = time.time_ns()
+
+    def outcome(**fields: Any) -> Outcome:
+        spent = time.time_ns() - started
+        return Outcome(
+            trace_id=run.trace_id, span_id=span_id, start_unix_nano=started, duration_ns=max(0, spent), **fields
+        )
+
+    try:
+        hit = ask()
+    except ReplayStop as stop:
+        return Served(outcome(status="aborted", error=ErrorInfo.of(stop)), "none", None, None, stop)
+    if hit is not None:
+        recorded = hit.outcome
+        by = "reused" if hit.reused else "journal"
+        given = replace(
+            recorded,
+            trace_id=run.trace_id,
+            span_id=span_id,
+            start_unix_nano=started,
+            duration_ns=max(0, time.time_ns() - started),
+        )
+        if recorded.status == "error":
+            error = recorded.error or ErrorInfo("error", "")
+            return Served(given, by, recorded.span_id, None, revive(error))
+        return Served(given, by, recorded.span_id, revive_value(recorded.output))
+    try:
+        value, output, usage, lost = await live()
+    except BaseException as error:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
+        failed = isinstance(error, Exception)
+        if run.session:
+            run.session.settle(call_id, failed=True)
+        ended = outcome(status="error" if failed else "aborted", error=type_name_of(error))
+        return Served(ended, LIVE, None, None, error)
+    if run.session:
+        run.session.settle(call_id, failed=False)
+    ended = outcome(status="ok", output=output, usage=usage, lost="; ".join(lost) or None)
+    return Served(ended, LIVE, None, value)

@@ -1,0 +1,230 @@
+"""Tool calls of a frame: alone, or in the batch that one model turn asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import ToolError
+from ..journal import Hit
+from ..messages import (
+    Json,
+    Message,
+    Outcome,
+    ToolCallPart,
+    ToolCallResponsePart,
+    ToolRequest,
+    Usage,
+    json_safe,
+)
+from ..tools import Rejected, Tool, ToolInvocation, ToolRejectedError, onion
+from ..trace import ToolAttempt, ToolEnd, ToolStart
+from ._adopt import adopt_frames
+from ._context import Context, current_context, current_span
+from ._revive import type_name_of
+from ._serve import Served, serve
+from ._values import take
+
+NO_ONE_TO_ASK: Final = "the call needs approval, and this run has no approval hook"
+
+
+class ToolCaller:
+    """The tool host of a run: hands calls made by hand to the frame around them."""
+
+    def call_tool(self, tool: Tool, arguments: Mapping[str, Any]) -> Awaitable[Any]:
+        """The tool's result, or what it raised; its call id is taken before the first await."""
+        context = current_context(f"tool {tool.name!r}")
+        validated = tool.validate(dict(arguments))
+        return _unwrap(execute_tool(context, tool, tool.name, tool.to_json(validated), None))
+
+
+async def _unwrap(call: Awaitable[Served]) -> Any:
+    return (await call).result()
+
+
+async def tool_batch(context: Context, tools: Mapping[str, Tool], calls: Sequence[ToolCallPart]) -> tuple[Message, ...]:
+    """Run the tool calls of one model turn in parallel; one ``tool`` message per call, in call order.
+
+    A failing tool is an answer to the model: ``{"error": "Type: message"}``.
+    """
+    # Call ids are taken here in call order, before anything is awaited.
+    running = [
+        asyncio.ensure_future(execute_tool(context, tools.get(c.name), c.name, c.arguments, c.id)) for c in calls
+    ]
+    try:
+        served = await asyncio.gather(*running)
+    except BaseException:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        raise
+    return tuple(
+        Message("tool", (ToolCallResponsePart(call.id, _response(each)),))
+        for call, each in zip(calls, served, strict=True)
+    )
+
+
+def _response(served: Served) -> Json:
+    if served.error is None:
+        return json_safe(served.value)[0]
+    error = type_name_of(served.error)
+    return {"error": f"{error.type}: {error.message}"}
+
+
+def execute_tool(
+    context: Context, tool: Tool | None, name: str, arguments: Json, tool_call_id: str | None
+) -> Coroutine[Any, Any, Served]:
+    """Run one tool call, or take it from the recording. The call id is taken now, not when first awaited.
+
+    What the tool raised is in the answer; only the end of a replay and a cancellation are raised.
+    """
+    call = _ToolCall(context, tool, name, arguments, tool_call_id, context.next_call_id("tool", name))
+    return call.run()
+
+
+class _ToolCall:
+    """One tool call from its start event to its end event."""
+
+    def __init__(
+        self, context: Context, tool: Tool | None, name: str, arguments: Json, tool_call_id: str | None, call_id: str
+    ) -> None:
+        self.context = context
+        self.tool = tool
+        self.call_id = call_id
+        self.tool_call_id = tool_call_id
+        self.refused: ToolError | None = None
+        self.validated: dict[str, Any] = {}
+        # The key is made of the validated arguments, defaults filled in; what does not validate is keyed as it came.
+        try:
+            if tool is None:
+                raise ToolError(f"there is no tool {name!r}")
+            self.validated = tool.validate(arguments)
+            arguments = tool.to_json(self.validated)
+        except ToolError as fault:
+            self.refused = fault
+        self.request = ToolRequest(name=name, arguments=arguments)
+        self.span_id = ""
+
+    async def run(self) -> Served:
+        run, tool = self.context.run, self.tool
+        layered = tool is not None and self.refused is None and bool(run.tool_middleware or tool.layers)
+        content_hash = None if layered else self.request.content_hash
+        self.span_id = run.start(
+            ToolStart,
+            current_span.get(),
+            request=self.request,
+            call_id=self.call_id,
+            content_hash=content_hash,
+            tool_call_id=self.tool_call_id,
+        )
+        if layered:
+            served, attempts = await self._through_layers()
+        else:
+            served, attempts = await self._innermost(self.request, self.validated), None
+        run.end(
+            ToolEnd,
+            self.span_id,
+            content_hash=content_hash,
+            request=self.request,
+            outcome=served.outcome,
+            attempts=attempts,
+            served_by=served.by if run.session and not (tool and tool.runs_agent) else None,
+            origin_span_id=served.origin_span_id,
+        )
+        if served.error is not None and not isinstance(served.error, Exception):
+            raise served.error
+        return served
+
+    async def _innermost(self, request: ToolRequest, validated: Mapping[str, Any]) -> Served:
+        """The journal and the function."""
+        context, run, tool = self.context, self.context.run, self.tool
+        runs_agent = tool is not None and tool.runs_agent
+
+        async def live() -> tuple[Any, Json, Usage, tuple[str, ...]]:
+            if self.refused is not None:
+                raise self.refused
+            assert tool is not None
+            token = current_span.set(self.span_id)
+            try:
+                result = await tool.invoke(validated)
+            finally:
+                current_span.reset(token)
+            output, lost = json_safe(result)
+            return result, output, Usage(), lost
+
+        def ask() -> Hit | None:
+            if run.session is None or runs_agent:
+                return None
+            return run.session.answer(context.call_id, "tool", request.name, self.call_id, request)
+
+        served = await serve(
+            context, self.call_id, self.span_id, ask, live, tool.revive if tool else lambda value: value
+        )
+        if served.origin_span_id is not None:
+            adopt_frames(context, served.origin_span_id)
+        if run.enable_snapshot:
+            context.journal.record("tool", request.content_hash, served.outcome, request)
+        return served
+
+    async def _through_layers(self) -> tuple[Served, int]:
+        """Middleware, then approval, around the innermost; what it gave, and how often the innermost was reached."""
+        run, tool = self.context.run, self.tool
+        assert tool is not None
+        reached: list[Served] = []
+
+        async def core(invocation: ToolInvocation) -> Any:
+            if tool.needs_approval:
+                await self._approve(invocation)
+            request = ToolRequest(name=invocation.name, arguments=tool.to_json(invocation.arguments))
+            served = await self._innermost(request, invocation.arguments)
+            reached.append(served)
+            run.point(
+                self.span_id,
+                ToolAttempt,
+                content_hash=request.content_hash,
+                request=request,
+                outcome=served.outcome,
+            )
+            return served.result()
+
+        invocation = ToolInvocation(name=tool.name, arguments=dict(self.validated), call_id=self.call_id)
+        chain = onion((*run.tool_middleware, *tool.middleware), core)
+        outcome: Outcome
+        error: BaseException | None = None
+        value: Any = None
+        try:
+            value = await chain(invocation)
+            output, lost = json_safe(value)
+            outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
+        except BaseException as raised:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
+            error = raised
+            status = "error" if isinstance(raised, Exception) else "aborted"
+            outcome = Outcome(status="error" if status == "error" else "aborted", error=type_name_of(raised))
+        last = reached[-1] if reached else None
+        by, origin = (last.by, last.origin_span_id) if last else ("none", None)
+        return Served(outcome, by, origin, value, error), len(reached)
+
+    async def _approve(self, invocation: ToolInvocation) -> None:
+        """Ask the hook, or the recording of what it said.
+
+        Raises: ToolRejectedError.
+        """
+        assert self.tool is not None
+        hook = self.context.run.approve
+        detail = self.tool.to_json(invocation.arguments)
+
+        async def ask() -> Json:
+            if hook is None:
+                return {"approved": False, "feedback": NO_ONE_TO_ASK}
+            said = hook(invocation)
+            said = await said if inspect.isawaitable(said) else said
+            if isinstance(said, Rejected):
+                return {"approved": False, "feedback": said.feedback}
+            return {"approved": bool(said), "feedback": ""}
+
+        name = f"approval:{self.tool.name}"
+        answer = await take(self.context, name, ask, detail)
+        if not answer["approved"]:
+            raise ToolRejectedError(self.tool.name, answer["feedback"])

@@ -1,0 +1,76 @@
+"""Model turns of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ..journal import Hit
+from ..messages import Json, Message, Request, Usage, json_safe, message_from_json, message_to_json, text_of
+from ..models import Delta, Done, Model, Reply, TextDelta, stream_of
+from ..trace import ModelTurnEnd, ModelTurnStart
+from ._context import Context, current_span
+from ._serve import LIVE, Served, serve
+
+OnDelta: TypeAlias = Callable[[Delta], None]
+"""A consumer of a streamed answer. Deltas reach it alone, never the trace or the journal."""
+
+
+async def model_turn(
+    context: Context, model: Model, request: Request, call_id: str, on_delta: OnDelta | None = None
+) -> Message:
+    """Ask the model, or the recording; the assistant message.
+
+    With a consumer the answer is streamed to it; a recorded answer comes as one piece of text.
+
+    Raises: what the model raised, now or when it was recorded; ReplayStop where a replay ends.
+    """
+    run = context.run
+    content_hash = request.content_hash
+    span_id = run.start(ModelTurnStart, current_span.get(), call_id=call_id, content_hash=content_hash, request=request)
+
+    async def live() -> tuple[Any, Json, Usage, tuple[str, ...]]:
+        reply = await model.generate(request) if on_delta is None else await _stream(model, request, on_delta)
+        output, lost = json_safe(message_to_json(reply.message))
+        return reply.message, output, reply.usage, lost
+
+    def ask() -> Hit | None:
+        if run.session is None:
+            return None
+        return run.session.answer(context.call_id, "prompt", model.id, call_id, request)
+
+    served = await serve(context, call_id, span_id, ask, live, message_from_json)
+    if served.by == LIVE:
+        context.spent.add_model_call(served.outcome.usage, model.id, model.provider)
+    if run.enable_snapshot:
+        context.journal.record("prompt", content_hash, served.outcome, request)
+    run.end(
+        ModelTurnEnd,
+        span_id,
+        content_hash=content_hash,
+        request=request,
+        outcome=served.outcome,
+        served_by=served.by if run.session else None,
+        origin_span_id=served.origin_span_id,
+    )
+    if on_delta is not None and served.by != LIVE and served.error is None:
+        _deliver(served, on_delta)
+    message: Message = served.result()
+    return message
+
+
+async def _stream(model: Model, request: Request, on_delta: OnDelta) -> Reply:
+    reply: Reply | None = None
+    async for delta in stream_of(model, request):
+        if isinstance(delta, Done):
+            reply = delta.reply
+        on_delta(delta)
+    assert reply is not None, "a stream ends with Done or raises"
+    return reply
+
+
+def _deliver(served: Served, on_delta: OnDelta) -> None:
+    text = text_of([served.value])
+    if text:
+        on_delta(TextDelta(text))
+    on_delta(Done(Reply(message=served.value, usage=served.outcome.usage)))
