@@ -267,6 +267,7 @@ def _entries(out: Builder, frame: FrameView, key: str) -> None:
             Piece(f"  {short_hash(entry.content_hash)}", "dim"),
             Piece("  → " + one_line(entry.last, "nothing"), "dim" if not entry.failed else ""),
             indent=4,
+            hang=4,
         )
     out.close()
 

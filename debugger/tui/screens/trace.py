@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from textual import events
@@ -21,7 +21,7 @@ from ...analysis.snapshot_view import SnapshotView, snapshot_document
 from ...analysis.text import one_line
 from ...analysis.timeline import Axis
 from ...analysis.traces import trace_facts
-from ...analysis.tree import Forest, TreeMark, build_forest, name_of
+from ...analysis.tree import Forest, build_forest, name_of
 from ...replay.model import Anchor, ReplayJob, ReplayPlan
 from ...store.rows import TraceRow
 from ..keymap import bindings
@@ -55,9 +55,9 @@ class SpanQuestion:
     """Which span the detail pane should explain."""
 
     span_id: str
-    previous_id: str | None
-    """The model call before it in the same agent."""
-    marks: tuple[TreeMark, ...]
+    index: int
+    """Its place in the forest."""
+    forest: Forest = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,20 +215,18 @@ class TraceScreen(PaneScreen):
     def on_timeline_selected(self, event: Timeline.Selected) -> None:
         """Explain the span."""
         forest = event.timeline.forest
-        row = forest.rows[event.index]
-        before = forest.previous(event.index, "llm") if row.kind == "llm" else None
-        previous_id = None if before is None else forest.rows[before].span_id
-        self.detail.is_loading = True
-        self._details.ask(SpanQuestion(row.span_id, previous_id, forest.marks_of(event.index)))
+        self._details.ask(SpanQuestion(forest.rows[event.index].span_id, event.index, forest))
 
     def _find_details(self, wanted: SpanQuestion) -> dict[Tab, Document]:
-        trace_id = self.row.trace_id
+        trace_id, forest = self.row.trace_id, wanted.forest
         call = self._session.call(trace_id, wanted.span_id)
-        previous = self._session.call(trace_id, wanted.previous_id) if wanted.previous_id else None
+        before = forest.previous(wanted.index, "llm") if call.kind == "llm" else None
+        previous = None if before is None else self._session.call(trace_id, forest.rows[before].span_id)
         spans = self._session.span(trace_id, wanted.span_id)
+        marks = forest.marks_of(wanted.index)
         return {
-            "conversation": document_of(conversation(call, previous), wanted.marks),
-            "attributes": attributes_document(spans, wanted.marks),
+            "conversation": document_of(conversation(call, previous), marks),
+            "attributes": attributes_document(spans, marks),
         }
 
     def _show_details(self, _: SpanQuestion, documents: dict[Tab, Document]) -> None:

@@ -59,6 +59,13 @@ class Look:
         """The look of a style name in the present theme; null for the plain style."""
         return self.get_component_rich_style(f"look--{name}", partial=True) if name else Style.null()
 
+    def base(self: Widget, fill: str = "") -> Style:  # type: ignore[misc]
+        """The widget's own colours, under a named style. Kept, as working them out costs more than drawing a line."""
+        kept: dict[str, Style] = self.__dict__.setdefault("_base_styles", {})
+        if fill not in kept:
+            kept[fill] = self.rich_style + Look.style(self, fill) if fill else self.rich_style
+        return kept[fill]
+
     def strip(self: Widget, pieces: Iterable[Drawable], width: int, fill: str = "") -> Strip:  # type: ignore[misc]
         """Exactly ``width`` cells of the pieces, cut with an ellipsis or padded, on the widget's own colours."""
         plain = self.app.ascii_only if isinstance(self.app, HasAscii) else False
@@ -76,8 +83,7 @@ class Look:
                 break
         if room > 0:
             segments.append(Segment(" " * room))
-        base = self.rich_style + Look.style(self, fill) if fill else self.rich_style
-        return Strip(segments, width).apply_style(base)
+        return Strip(segments, width).apply_style(Look.base(self, fill))
 
 
 class HasAscii:
@@ -97,11 +103,16 @@ class OneLine(Look, Widget, can_focus=False):
     right: reactive[tuple[Drawable, ...]] = reactive[tuple[Drawable, ...]](())
     """Kept at the right edge; it goes first where both do not fit."""
 
+    def notify_style_update(self) -> None:
+        """The theme or a pseudo class changed."""
+        super().notify_style_update()
+        self.__dict__.pop("_base_styles", None)
+
     def render_line(self, y: int) -> Strip:
         """The line; cost: O(pieces)."""
         width = self.size.width
         if y:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.base())
         tail = sum(width_of(piece.text) for piece in self.right)
         head = sum(width_of(piece.text) for piece in self.pieces)
         if not self.right or tail > width // 2 or head + tail + 1 > width + max(head - 24, 0):
@@ -166,15 +177,35 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
 
     # Rows.
 
-    def redraw(self, total: int, cursor: int | None = None) -> None:
-        """The rows have changed: forget all strips, keep the cursor inside, draw the page."""
+    def redraw(self, total: int, cursor: int | None = None, changed: Sequence[int] | None = None) -> None:
+        """The rows have changed: forget all strips, keep the cursor inside, draw the page.
+
+        Args:
+            total: how many rows there are now.
+            cursor: the new place of the cursor; None keeps it.
+            changed: the only rows on the screen that look otherwise than before, where that is known.
+        """
+        before = self.cursor
         self._strips.clear()
         self.row_total = total
-        self.virtual_size = Size(self.size.width, total)
+        self._measure()
         wanted = self.cursor if cursor is None else cursor
         self.set_reactive(Drawn.cursor, min(max(wanted, 0), max(total - 1, 0)))
         self.show_cursor()
-        self.refresh()
+        if changed is None:
+            self.refresh()
+        else:
+            self.redraw_rows(*changed, before, self.cursor)
+
+    def _measure(self) -> None:
+        """Tell Textual how much there is to scroll.
+
+        Each change of this size lays the whole screen out again, so while all rows fit it stays that of the pane.
+        """
+        size, height = self.size, self.styles.height
+        total = self.row_total if height is not None and height.is_auto else max(self.row_total, size.height)
+        if self.virtual_size != (size.width, total):
+            self.virtual_size = Size(size.width, total)
 
     def redraw_rows(self, *rows: int) -> None:
         """These rows have changed: draw them, if they are on the screen."""
@@ -207,6 +238,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
         """The theme or a pseudo class changed: all strips are stale."""
         super().notify_style_update()
         self._strips.clear()
+        self.__dict__.pop("_base_styles", None)
 
     def render_line(self, y: int) -> Strip:
         """A line of the screen; cost: one look-up for a row that is kept, else one row made."""
@@ -214,7 +246,8 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
         width = self.size.width
         row = self.scroll_offset.y + y
         if row >= self.row_total:
-            return self.strip(self.empty_pieces(y) if not self.row_total else (), width)
+            said = () if self.row_total else self.empty_pieces(y)
+            return self.strip(said, width) if said else Strip.blank(width, self.base())
         at_cursor = row == self.cursor
         key = (row, width, at_cursor, at_cursor and self.has_focus, self.row_key(row))
         strip = self._strips.get(key)
@@ -235,7 +268,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Rows are as wide as the widget."""
-        self.virtual_size = Size(event.size.width, self.row_total)
+        self._measure()
         self._strips.clear()
         self.call_after_refresh(self.show_cursor)
 

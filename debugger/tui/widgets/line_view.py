@@ -39,19 +39,30 @@ class LineView(Drawn):
             self.opened = frozenset()
         self.document = document
         self._lay_out(self.cursor if keep else 0)
-        if not keep:
-            self.scroll_to(y=0, animate=False)
 
     def _lay_out(self, cursor: int) -> None:
         width = self._text_width()
-        self._wrapped_at = width
+        before, self._wrapped_at = self._wrapped_at, width
         rows: list[Row] = []
         for line, key in unfolded(self.document, self.opened):
             room = max(width - line.indent, 8)
             hang = min(line.hang, room // 2)
             rows.extend([(line, key, start, end) for start, end in wrap_at(line.text, room, hang)])
+        changed = self._changed(rows) if width == before else None
         self._rows = rows
-        self.redraw(len(rows), cursor)
+        self.redraw(len(rows), cursor, changed)
+
+    def _changed(self, rows: list[Row]) -> list[int]:
+        """The rows on the screen that these would change. Going from span to span, much stays as it is."""
+        old = self._rows
+        top = self.scroll_offset.y
+        out = []
+        for y in range(top, top + self.size.height):
+            was = old[y] if y < len(old) else None
+            now = rows[y] if y < len(rows) else None
+            if was is not now and (was is None or now is None or (was[0], *was[2:]) != (now[0], *now[2:])):
+                out.append(y)
+        return out
 
     def _text_width(self) -> int:
         # The scroll bar's cell is always left free: whether there is one depends on the wrapping.
