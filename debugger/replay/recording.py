@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from runtime.messages import Call
-from runtime.snapshot import NoFrameError, NothingBeforeError, RestoreError, Snapshot, restore_snapshot
+from runtime.snapshot import Snapshot, restore_snapshot
 from runtime.trace import TraceEvent, events_of
 
 from .model import Anchor
@@ -51,12 +51,12 @@ class Recording:
             return self.whole
         return restore_snapshot(self.events, span_id, anchor, trace_id=self.trace_id)
 
-    def count_calls(self, test: Callable[[Call], bool]) -> tuple[int, int]:
-        """How many llm and how many tool calls pass the test."""
-        chosen = [c.kind for c in self.calls if test(c)]
-        return chosen.count("llm"), chosen.count("tool")
-
-
-def is_before_any_frame(error: RestoreError) -> bool:
-    """True for a cut at which nothing had happened yet: a replay from there is a run from the start."""
-    return isinstance(error, NoFrameError | NothingBeforeError)
+    def time_of(self, span_id: str | None, anchor: Anchor) -> int | None:
+        """When the cut lies, in Unix nanoseconds; without a span, the last time known. None where no time is known."""
+        if span_id is None:
+            times = [t for c in self.calls for t in (c.start_unix_nano, c.end_unix_nano) if t is not None]
+            return max(times, default=None)
+        call = next((c for c in self.calls if c.span_id == span_id), None)
+        if call is None:
+            return None
+        return call.start_unix_nano if anchor == "before" else call.end_unix_nano

@@ -70,7 +70,8 @@ class StoreSession:
         """The state at a cut. Raises RestoreError."""
         recording = self._record(trace_id)
         source = next((row.source for row in self._store.traces() if row.trace_id == trace_id), "")
-        return snapshot_view(recording.snapshot(span_id, anchor), source=source)
+        taken = recording.time_of(span_id, anchor)
+        return snapshot_view(recording.snapshot(span_id, anchor), source=source, taken_unix_nano=taken)
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
