@@ -85,6 +85,19 @@ class TestAnswers:
         words = {"openai-chat": "length", "openai-responses": "max_output_tokens", "anthropic": "max_tokens"}
         assert reply.message.finish_reason == words[name]
 
+    @pytest.mark.parametrize(
+        ("calls", "finish"),
+        [((("t1", "answer", "{}"),), "end_turn"), ((("t1", "answer", "{}"), ("t2", "look", "{}")), "tool_use")],
+        ids=["alone", "beside a call"],
+    )
+    @both_ways
+    def test_the_tool_that_stands_for_the_output_is_no_call(self, calls: Any, finish: str, streaming: bool) -> None:
+        wanted = Request(messages=HELLO.messages, output_schema={"type": "object"})
+        with backend("anthropic", Says(calls=calls)) as b:
+            message = ask(b.model, streaming=streaming, request=wanted).message
+        assert message.parts == (TextPart("{}"), *(ToolCallPart(id_, name, {}) for id_, name, _ in calls[1:]))
+        assert message.finish_reason == finish
+
     @every_protocol
     @both_ways
     def test_reasoning_is_shown_and_can_be_sent_back(self, name: str, streaming: bool) -> None:

@@ -161,6 +161,15 @@ class TestConversation:
             "tools": [{"name": "weather", "description": "The weather.", "input_schema": SCHEMA}],
         }
 
+    def test_responses_keep_the_order_of_texts_and_calls(self) -> None:
+        mixed = Message("assistant", (TextPart("a"), ToolCallPart("c1", "weather", {}), TextPart("b"), TextPart("c")))
+        got = body("openai-responses", user(TextPart("Go.")), mixed)
+        assert got["input"][1:] == [
+            {"role": "assistant", "content": "a"},
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+            {"role": "assistant", "content": "b\nc"},
+        ]
+
     def test_anthropic_wants_no_empty_text_and_no_empty_message(self) -> None:
         got = body("anthropic", user(TextPart("a")), Message("assistant", (TextPart(""),)), user(TextPart("b")))
         assert got["messages"] == [
