@@ -89,7 +89,7 @@ def _sort_key(row: TraceRow, sort: Sort) -> tuple[int, int, str]:
 def _line(row: TraceRow, nested: bool) -> TraceLine:
     return TraceLine(
         row=row,
-        name=one_line(row.name),
+        name=trace_name(row.name),
         service=one_line(row.service, "-"),
         started=clock(row.start_unix_nano),
         took=_took(row),
@@ -122,6 +122,14 @@ def list_title(traces: Iterable[TraceRow]) -> str:
     rows = list(traces)
     files = {row.source for row in rows}
     return f"{plural(len(files), 'file')} · {plural(len(rows), 'trace')}" if rows else "no traces"
+
+
+_OPERATIONS = ("invoke_workflow ", "invoke_agent ")
+
+
+def trace_name(name: str) -> str:
+    """What a trace is called on the screen: what runs, without the operation that the span's name begins with."""
+    return one_line(next((name[len(o) :] for o in _OPERATIONS if name.startswith(o) and len(name) > len(o)), name))
 
 
 def trace_facts(row: TraceRow) -> list[str]:

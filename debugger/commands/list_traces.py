@@ -41,6 +41,7 @@ def run(args: Namespace) -> int:
 def table(traces: list[TraceRow], width: int) -> list[str]:
     """The list as lines of at most ``width`` cells; the name takes what the numbers leave."""
     from ..analysis.text import clock, cost, count, cut, duration, fit, one_line
+    from ..analysis.traces import trace_name
 
     heads = ("TRACE", "STARTED", "LENGTH", "SPANS", "LLM", "TOOLS", "ERRORS", "TOKENS IN/OUT", "COST")
     rows = [
@@ -65,7 +66,7 @@ def table(traces: list[TraceRow], width: int) -> list[str]:
             shown.remove(column)
     name_width = max(width - sum(wide[i] + 2 for i in shown), _NAME_LEAST)
     out = []
-    for line, name in zip((heads, *rows), ("NAME", *(one_line(row.name) for row in traces)), strict=True):
+    for line, name in zip((heads, *rows), ("NAME", *(trace_name(row.name) for row in traces)), strict=True):
         cells = [fit(line[i], wide[i], right=i > 1) for i in shown]
         out.append(cut("  ".join([cells[0], fit(name, name_width), *cells[1:]]), width).rstrip())
     return out

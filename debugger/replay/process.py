@@ -29,6 +29,7 @@ class ChildProcess:
         """What the user's program printed, in order."""
         self.was_cancelled = False
         self._cancelled = cancelled
+        self._writing = threading.Lock()
         job_read, self._job_write = os.pipe()
         self._news_read, news_write = os.pipe()
         home = str(Path(__file__).resolve().parent.parent.parent)
@@ -59,6 +60,13 @@ class ChildProcess:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        self._printing.join(timeout=PATIENCE_S)
+        # A grandchild may hold the other end of this pipe open; then the reading thread keeps it, and ends with it.
+        if self._process.stdout is not None and not self._printing.is_alive():
+            self._process.stdout.close()
+        with self._writing:
+            os.close(self._job_write)
+            self._job_write = -1
 
     @property
     def exit_code(self) -> int | None:
@@ -92,7 +100,8 @@ class ChildProcess:
 
     def _ask(self) -> None:
         try:
-            os.write(self._job_write, b"cancel\n")
+            with self._writing:
+                os.write(self._job_write, b"cancel\n")
         except OSError:
             return  # the child has closed its end; the next urge follows
 
@@ -108,7 +117,8 @@ class ChildProcess:
         data = memoryview(text.encode() + b"\n")
         try:
             while data:
-                data = data[os.write(self._job_write, data) :]
+                # A closed door (-1) raises OSError like a child that has gone.
+                data = data[os.write(self._job_write, data[:65536]) :]
         except OSError:
             return  # the child ended before it read its job; its exit code tells
 

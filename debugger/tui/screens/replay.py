@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.replay_view import counts_text, headline, result_document
-from ...analysis.text import one_line
+from ...analysis.traces import trace_name
 from ...replay.model import ReplayCall, ReplayJob, ReplayReport
 from ...store.rows import SpanRow, TraceRow
 from ..keymap import bindings
@@ -81,7 +81,7 @@ class ReplayScreen(PaneScreen):
     def header(self) -> Iterable[Drawable]:
         """What is replayed, how, and how far it is."""
         job = self.job
-        yield Run(f" ↺ replay of {one_line(self._trace_name)}", "strong")
+        yield Run(f" ↺ replay of {trace_name(self._trace_name)}", "strong")
         if self.report is not None:
             done = headline(self.report)
             yield Run(f"  {done.text}", done.style)

@@ -18,9 +18,8 @@ from ...analysis.document import Builder, Document, Piece
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import SnapshotView, snapshot_document
-from ...analysis.text import one_line
 from ...analysis.timeline import Axis
-from ...analysis.traces import trace_facts
+from ...analysis.traces import trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest, name_of
 from ...replay.model import Anchor, ReplayJob, ReplayPlan
 from ...store.rows import TraceRow
@@ -154,7 +153,7 @@ class TraceScreen(PaneScreen):
     def header(self) -> Iterable[Drawable]:
         """The trace's name and its numbers."""
         sign = "↺ " if self.row.origin_trace_id else ""
-        yield Run(f" {sign}{one_line(self.row.name)}", "strong")
+        yield Run(f" {sign}{trace_name(self.row.name)}", "strong")
         if self.row.errors:
             yield Run(f"  ✗{self.row.errors:,}", "error")
         for fact in trace_facts(self.row):

@@ -1,0 +1,79 @@
+"""The main job through the real app: real files, a real store, a real restore, and a child process that replays."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from debugger.tui.store_session import StoreSession
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+
+
+@SIZES
+def test_open_move_restore_before_and_after_replay_and_see_the_result(size):
+    narrow = size == NARROW
+
+    async def scene(desk: Desk) -> None:
+        assert "travel_desk" in desk.cursor
+        await desk.press("enter", *["down"] * 6)
+        assert "▲ book_museum ✗" in desk.cursor
+        if narrow:
+            await desk.press("tab")
+        assert "booking service returned 503" in desk.screen
+        assert '"day": "2026-05-04"' in desk.screen
+        await desk.press("b")
+        assert "state before book_museum" in desk.screen
+        assert "● travel_desk  ◌ running  ◆2 ▲2" in desk.screen
+        assert "2 model calls and 2 tool calls" in desk.screen
+        await desk.press("a")
+        assert "state after book_museum" in desk.screen
+        assert "● travel_desk  ◌ running  ◆2 ▲3" in desk.screen
+        await desk.press("b", "r")
+        assert "travel_desk.py:travel_desk" in desk.screen
+        await desk.press("enter")
+        assert "came to the cut" in desk.screen
+        assert desk.screen.count("✓ hit") == 4
+        await desk.press("escape", "1", "escape", "home")
+        # The whole trace: from the list, where no state is shown.
+        await desk.press("escape", "enter", "r", "enter")
+        assert "✓ same output as recorded" in desk.screen
+        await desk.press("enter")
+        assert "↺" in desk.screen
+
+    with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene, size)
+        origin = next(row for row in session.traces() if row.origin_trace_id is None)
+        branches = session.branches(origin.trace_id)
+        assert [row.spans for row in branches] == [7, 14]
+
+
+def test_a_changed_agent_diverges_and_the_screen_says_where(tmp_path):
+    source = (SAMPLES / "travel_desk.py").read_text(encoding="utf-8")
+    (tmp_path / "travel_desk.py").write_text(source.replace("report failures honestly", "never mention failures"))
+    shutil.copy(SAMPLES / "travel_desk.otlp.jsonl", tmp_path)
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "has changed since the recording" in desk.screen
+        await desk.press("enter")
+        assert "✗ missed" in desk.screen
+        assert "messages[0].parts[0].content" in desk.screen
+        assert "{+never mention+}" in desk.screen
+
+    with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene)
+
+
+def test_a_trace_of_another_framework_explains_why_it_cannot_be_replayed():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "no agent of this trace was written with Retrospan's runtime" in " ".join(desk.screen.split())
+        assert "--agent" in desk.screen
+
+    with StoreSession([SAMPLES / "genai_langchain.otlp.jsonl"]) as session:
+        drive(session, scene)
