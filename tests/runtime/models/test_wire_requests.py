@@ -7,6 +7,10 @@ import json
 from typing import Any
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from runtime.errors import ModelRequestError
 from runtime.messages import (
@@ -386,8 +390,17 @@ def test_the_key_is_in_its_header_and_nowhere_else(name: str, streaming: bool) -
     assert seen.headers.pop("authorization") == f"Bearer {KEY}"
     assert KEY not in json.dumps([seen.path, seen.headers, seen.body])
     assert bool(seen.body.get("stream")) is streaming
-    # The run records the call, so the SDK's own spans and their propagation are off.
-    assert "traceparent" not in seen.headers
+
+
+@pytest.mark.parametrize("name", WIRE)
+def test_the_sdk_writes_no_spans_of_its_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The run records the call already; a second span would count its tokens twice.
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    sent(name, Request(messages=CONVERSATION, model="m-1"))
+    assert [span.name for span in exporter.get_finished_spans()] == []
 
 
 def test_a_server_that_wants_no_key_gets_none_of_the_environment() -> None:
