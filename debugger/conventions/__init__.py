@@ -11,11 +11,11 @@ from typing import Final
 from runtime.messages import Call, ErrorInfo
 from runtime.trace import Span
 
-from . import genai, retrospan
+from . import genai, rejelly, retrospan
 from ._base import Convention
 from ._view import Promoted, ScalarReader, View, text
 
-CONVENTIONS: Final[tuple[Convention, ...]] = (retrospan, genai)
+CONVENTIONS: Final[tuple[Convention, ...]] = (retrospan, rejelly, genai)
 """In the order in which they are asked: our own spans also carry GenAI attributes, so they come first."""
 
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}

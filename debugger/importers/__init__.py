@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from . import otlp_json
+from . import otlp_json, rejelly
 from ._records import Context, Note, RawSpan
 from ._source import Counter, PathNote, Source, iter_sources
 from ._unknown import looks_like
@@ -29,7 +29,7 @@ class Format(Protocol):
         """The spans; whatever is wrong with the input goes to ``note``."""
 
 
-FORMATS: tuple[Format, ...] = (otlp_json,)
+FORMATS: tuple[Format, ...] = (otlp_json, rejelly)
 """In the order in which they are asked."""
 
 

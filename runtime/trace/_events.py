@@ -216,10 +216,11 @@ class Log(TraceEvent):
     data: JsonObject = field(default_factory=dict)
 
 
-_ALL: tuple[type[TraceEvent], ...] = (
+EVENT_TYPES: tuple[type[TraceEvent], ...] = (
     RunStart, RunEnd, AgentStart, AgentEnd, GenerationStart, GenerationEnd, ModelTurnStart, ModelTurnEnd,
     ToolStart, ToolEnd, ToolAttempt, MemoryWrite, ValueTaken, SpanStart, SpanEnd, Log,
 )  # fmt: skip
+"""All events."""
 
-EVENTS: frozenset[str] = frozenset(kind.type for kind in _ALL)
+EVENTS: frozenset[str] = frozenset(kind.type for kind in EVENT_TYPES)
 """The types of all events, the words that ``subscribe`` takes beside ``*``."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from ..messages import Call, Json, Outcome, ToolRequest, message_to_json
+from ..messages import Call, Json, Outcome, Request, ToolRequest, message_to_json
 from ._events import (
+    EVENT_TYPES,
     AgentEnd,
     AgentStart,
     GenerationEnd,
@@ -41,6 +42,9 @@ def events_of(calls: Iterable[Call]) -> list[TraceEvent]:
 
     An end before its start (a clock that ran backwards) is put at the start, so that the span still opens before it
     closes. A call without any time is put at its parent's start, else at the earliest time known.
+
+    Where the marks of a call hold starts or ends, these are the events, and none is made of the call's own times: so
+    come the recordings of producers that write both ends as separate events, with one span id for several things.
     """
     calls = list(calls)
     starts = {c.span_id: c.start_unix_nano for c in calls if c.start_unix_nano is not None}
@@ -52,14 +56,21 @@ def events_of(calls: Iterable[Call]) -> list[TraceEvent]:
             start = call.end_unix_nano
         if start is None:
             start = starts.get(call.parent_span_id or "", earliest)
-        out.append(_start(call, start))
+        has_edges = any(mark.type in _EDGES for mark in call.marks)
+        if not has_edges:
+            out.append(_start(call, start))
         for mark in call.marks:
-            point = _point(call, mark.type, mark.data, _place(call, mark.time_unix_nano, mark.seq))
+            place = _place(call, mark.time_unix_nano, mark.seq)
+            point = (_edge if mark.type in _EDGES else _point)(call, mark.type, mark.data, place)
             if point is not None:
                 out.append(point)
-        if call.end_unix_nano is not None:
+        if call.end_unix_nano is not None and not has_edges:
             out.append(_end(call, max(start, call.end_unix_nano)))
     return out
+
+
+_EDGES = frozenset(kind.type for kind in EVENT_TYPES if kind.opens or kind.closes)
+"""The types of the marks that open or close a span."""
 
 
 def _place(call: Call, time: int, seq: int | None) -> _Place:
@@ -118,8 +129,8 @@ def _start(call: Call, time: int) -> TraceEvent:
                 memory=call.memory_start,
             )
         case "llm":
-            request = call.request() if call.input_messages is not None else None
-            return ModelTurnStart(**place, call_id=call.call_id, content_hash=content_hash_of(call), request=request)
+            key = content_hash_of(call)
+            return ModelTurnStart(**place, call_id=call.call_id, content_hash=key, request=_request(call))
         case "tool":
             return ToolStart(
                 **place,
@@ -143,7 +154,7 @@ def _end(call: Call, time: int) -> TraceEvent:
                 **place,
                 content_hash=content_hash_of(call),
                 outcome=outcome_of(call),
-                request=call.request() if call.input_messages is not None else None,
+                request=_request(call),
                 served_by=call.served_by,
                 origin_span_id=call.origin_span_id,
             )
@@ -227,3 +238,50 @@ def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Tra
     except (KeyError, TypeError, ValueError):
         return None
     return None
+
+
+def _edge(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> TraceEvent | None:
+    """The start or end that a mark is; None for a mark whose fields are damaged.
+
+    ``parent_span_id`` in the data stands for the call's where the two differ.
+    """
+    place["parent_span_id"] = data.get("parent_span_id", call.parent_span_id)
+    try:
+        match kind:
+            case "run.start":
+                return RunStart(**place, name=call.name, input=data.get("input"))
+            case "agent.start":
+                return AgentStart(**place, agent_id=str(data["agent_id"]), input=data.get("input"))
+            case "model_turn.start":
+                return ModelTurnStart(**place, request=_request(call))
+            case "tool.start":
+                return ToolStart(**place, request=call.tool_request(), content_hash=call.content_hash)
+            case "span.start":
+                return SpanStart(**place, name=call.name)
+            case "span.end":
+                return SpanEnd(**place, error=call.error)
+            case "run.end":
+                return RunEnd(**place, outcome=Outcome.from_json(data["outcome"]))
+            case "agent.end":
+                return AgentEnd(**place, outcome=Outcome.from_json(data["outcome"]))
+            case "tool.end":
+                outcome = Outcome.from_json(data["outcome"])
+                served_by, key = call.served_by, call.content_hash
+                return ToolEnd(
+                    **place, content_hash=key, request=call.tool_request(), outcome=outcome, served_by=served_by
+                )
+            case "model_turn.end":
+                return ModelTurnEnd(
+                    **place,
+                    content_hash=data.get("content_hash"),
+                    outcome=Outcome.from_json(data["outcome"]),
+                    request=_request(call),
+                    served_by=call.served_by,
+                )
+    except (KeyError, TypeError, ValueError):
+        return None
+    return None
+
+
+def _request(call: Call) -> Request | None:
+    return call.request() if call.input_messages is not None else None
