@@ -8,8 +8,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import ReplayError
 from ._input import add_input, exit_code, load_input
 from .snapshot import SeveralTracesError, add_cut
 
@@ -39,6 +40,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("strict", "live"),
         default="strict",
         help="tool calls that the recording cannot answer: stop, or run the tool (default: strict)",
+    )
+    parser.add_argument(
+        "--input",
+        metavar="JSON",
+        help="keyword arguments for the agent, as a JSON object; default: those of the recorded run",
     )
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
@@ -79,6 +85,18 @@ def recording_of(store: Store, trace_id: str) -> Recording:
     return Recording(trace_id, store.calls(trace_id), sources)
 
 
+def _input(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        given = json.loads(text)
+    except ValueError as fault:
+        raise ReplayError(f"--input is not JSON: {fault}") from fault
+    if not isinstance(given, dict):
+        raise ReplayError("--input is not a JSON object", hint='write it as {"parameter": value}')
+    return given
+
+
 def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     from ..replay.model import ReplayJob
     from ..replay.plan import find_entry_point
@@ -90,6 +108,7 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         span_id=store.resolve_span(trace_id, args.span) if args.span else None,
         anchor=args.anchor,
         agent=args.agent,
+        input=_input(args.input),
         mode=args.mode,
         tools=args.tools,
         rest_recorded=args.rest == "recorded",

@@ -87,6 +87,7 @@ async def replay(
         {call_id: frame.journal for call_id, frame in recording.frames.items()},
         cut=None if cut is None else [frame.journal for frame in cut.frames.values()],
         policy=ReplayPolicy(models=job["mode"], tools=job["tools"], reuse_exhausted=False),
+        open_ended=job["open_ended"],
         on_row=on_row,
     )
     run = Run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -40,6 +41,8 @@ class ReplayJob:
     anchor: Anchor = "after"
     agent: str | None = None
     """``FILE.py:NAME`` or ``MODULE:NAME``; None takes the entry point that the trace names."""
+    input: Mapping[str, Json] | None = None
+    """Keyword arguments for the agent; None takes those of the recorded run."""
     mode: Mode = "strict"
     tools: Mode = "strict"
     rest_recorded: bool = False

@@ -73,8 +73,9 @@ def _message(
         "module": entry.module,
         "name": entry.name,
         "folder": str(entry.file.parent if entry.file else Path.cwd()),
-        "input": run.input if run and isinstance(run.input, dict) else {},
+        "input": _input(recording, job),
         "recording": snapshot_to_json(recording.whole, with_requests=True),
+        "open_ended": run is None or run.end_unix_nano is None,
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
         "tools": job.tools,
@@ -83,6 +84,12 @@ def _message(
         "service": None,
         "origin": {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None},
     }
+
+
+def _input(recording: Recording, job: ReplayJob) -> dict[str, Json]:
+    if job.input is not None:
+        return dict(job.input)
+    return recording.run.input if recording.run and isinstance(recording.run.input, dict) else {}
 
 
 def _report(

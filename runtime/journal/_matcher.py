@@ -51,8 +51,29 @@ class Scope:
 
     journal: Journal
     uses: dict[tuple[JournalKind, str], int] = field(default_factory=dict)
+    """How often each entry has answered."""
+    places: dict[tuple[JournalKind, str], int] = field(default_factory=dict)
+    """Where among its outcomes each entry goes on answering."""
+    used_up: set[str] = field(default_factory=set)
+    """Spans whose outcomes answer no one: calls inside tools that were answered as a whole."""
     loose: dict[str, list[JournalEntry]] | None = None
     """Entries by their loose key; made when a strict key misses for the first time."""
+
+    def next_of(self, kind: JournalKind, entry: JournalEntry) -> Outcome | None:
+        """The outcome that answers next; None when there is none left. Aborts never answer."""
+        key = (kind, entry.content_hash)
+        at = self.places.get(key, 0)
+        while at < len(entry.outcomes) and not self._answers(entry.outcomes[at]):
+            at += 1
+        self.places[key] = at
+        return entry.outcomes[at] if at < len(entry.outcomes) else None
+
+    def answers_of(self, entry: JournalEntry) -> list[Outcome]:
+        """All its outcomes that may answer, used or not."""
+        return [outcome for outcome in entry.outcomes if self._answers(outcome)]
+
+    def _answers(self, outcome: Outcome) -> bool:
+        return outcome.status != "aborted" and outcome.span_id not in self.used_up
 
 
 class Matcher:
@@ -89,23 +110,34 @@ class Matcher:
     def _take(
         self, place: Scope, kind: JournalKind, entry: JournalEntry, reuse: bool, inferred: bool, content_hash: str
     ) -> Hit | Miss:
-        answers = [outcome for outcome in entry.outcomes if outcome.status != "aborted"]
-        use = place.uses.get((kind, entry.content_hash), 0)
-        reused = use >= len(answers)
-        if reused and not (reuse and answers):
-            return Miss(
-                reason=_exhausted(len(answers), use + 1),
-                differences=(Difference(part="count", path="uses", recorded=len(answers), actual=use + 1),),
-                nearest=answers[-1] if answers else None,
-                content_hash=content_hash,
-            )
-        outcome = answers[min(use, len(answers) - 1)]
+        key = (kind, entry.content_hash)
+        use = place.uses.get(key, 0)
+        outcome = place.next_of(kind, entry)
+        reused = outcome is None
+        if outcome is None:
+            answers = place.answers_of(entry)
+            if not (reuse and answers):
+                return Miss(
+                    reason=_exhausted(len(answers), use + 1),
+                    differences=(Difference(part="count", path="uses", recorded=len(answers), actual=use + 1),),
+                    nearest=answers[-1] if answers else None,
+                    content_hash=content_hash,
+                )
+            outcome = answers[-1]
         if outcome.lost is not None:
             logger.warning("a recorded %s cannot answer: %s", kind, outcome.lost)
             reason = f"the recorded answer cannot be used: {outcome.lost}"
             return Miss(reason=reason, nearest=outcome, content_hash=content_hash)
-        place.uses[(kind, entry.content_hash)] = use + 1
+        place.uses[key] = use + 1
+        if not reused:
+            place.places[key] += 1
         return Hit(outcome=outcome, use=use + 1, reused=reused, inferred=inferred, content_hash=entry.content_hash)
+
+    def use_up(self, scope: str, span_ids: Iterable[str]) -> None:
+        """Outcomes of these spans answer no one in the scope from now on."""
+        place = self._scopes.get(scope)
+        if place is not None:
+            place.used_up.update(span_ids)
 
     def unused(self, scope: str) -> list[Outcome]:
         """Recorded outcomes of model turns and tools of the scope that nothing has used yet, by start."""
@@ -115,9 +147,13 @@ class Matcher:
         out: list[Outcome] = []
         for kind, entry in place.journal:
             if kind != "value":
-                answers = [o for o in entry.outcomes if o.status != "aborted"]
-                out.extend(answers[place.uses.get((kind, entry.content_hash), 0) :])
+                at = place.places.get((kind, entry.content_hash), 0)
+                out.extend(o for o in entry.outcomes[at:] if o.status != "aborted" and o.span_id not in place.used_up)
         return sorted(out, key=lambda o: o.start_unix_nano or 0)
+
+    def is_used_up(self, scope: str) -> bool:
+        """True when the scope is recorded, and nothing in it is left to answer."""
+        return scope in self._scopes and not self.unused(scope)
 
     def _loose_match(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
         """An entry whose request equals this one in all parts that the recording has.
@@ -136,7 +172,7 @@ class Matcher:
             for entry in place.loose.get(_loose_key(request), ())
             if entry.content_hash in known and entry.request is not None and _agree(entry.request, request)
         ]
-        fresh = (e for e in candidates if place.uses.get((kind, e.content_hash), 0) < len(e.outcomes))
+        fresh = (e for e in candidates if place.next_of(kind, e) is not None)
         return next(fresh, candidates[0] if candidates else None)
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:

@@ -232,6 +232,11 @@ def test_an_agent_that_misbehaves_is_reported(desk, bad, tmp_path, name, error):
     assert not is_yes(report)
 
 
+def test_the_input_can_be_given(desk, bad, tmp_path):
+    job = ReplayJob(trace_id=desk.trace_id, **bad("prints"), input={"a": [1]})
+    assert run_replay(desk, job, tmp_path / "r.jsonl").output == {"a": [1]}
+
+
 def test_what_the_agent_prints_is_kept_apart(desk, bad, tmp_path):
     report = run_replay(desk, ReplayJob(trace_id=desk.trace_id, **bad("prints")), tmp_path / "r.jsonl")
     assert set(report.printed) == {"loaded", "one", "two"}

@@ -230,6 +230,20 @@ def test_leaving_out_a_recorded_call_at_the_cut_is_a_divergence():
     assert replay.divergence.reason == "the recording makes 1 other call before this one"
 
 
+def test_a_recording_that_stops_in_the_middle_is_come_to_its_end_not_diverged():
+    recording = journal(("prompt", ask("1"), outcome(1, 10)), ("prompt", ask("2"), outcome(2, 20)))
+    replay = session(recording, policy=STRICT, open_ended=True)
+    replay.answer("f", "prompt", "m", "c0", ask("1"))
+    replay.answer("f", "prompt", "m", "c1", ask("2"))
+    with pytest.raises(ReplayStop):
+        replay.answer("f", "prompt", "m", "c2", ask("3"))
+    assert (replay.stopped, replay.divergence) == ("past_cut", None)
+    early = session(recording, policy=STRICT, open_ended=True)
+    with pytest.raises(ReplayStop):
+        early.answer("f", "prompt", "m", "c0", ask("3"))
+    assert early.stopped == "diverged"
+
+
 def test_in_live_mode_a_replay_goes_on_for_real_past_the_cut():
     replay, (first, second, _) = cut_session(ReplayPolicy(models="live", tools="strict", reuse_exhausted=False))
     assert replay.answer("f", "prompt", "m", "c0", first) is not None
