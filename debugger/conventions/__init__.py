@@ -1,80 +1,147 @@
 """Conventions: one module per family of attribute names, from spans to calls.
 
-A convention is a module with the members of ``Convention``; adding one is adding a file and a line in ``CONVENTIONS``.
-Several may apply to one span: the first in the table wins. A foreign name is translated here and nowhere else.
+A convention is a module with the members of ``Convention`` or of ``Family``; adding one is adding a file and a line in
+a table below. A foreign name is translated here and nowhere else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from runtime.messages import Call, ErrorInfo
+from runtime.messages import Call
 from runtime.trace import Span
 
-from . import genai, rejelly, retrospan
-from ._base import Convention
+from ..importers import LogRecord
+from . import (
+    genai,
+    google_adk,
+    langfuse,
+    logfire,
+    mlflow,
+    openinference,
+    openllmetry,
+    pydantic_ai,
+    rejelly,
+    retrospan,
+    strands,
+    vercel_ai,
+)
+from ._base import Convention, Family, Named
+from ._draft import Draft
+from ._facts import Facts
+from ._join import join
+from ._twins import FILLED, Narrow, Settled, merged, settle
 from ._view import Promoted, ScalarReader, View, text
 
-CONVENTIONS: Final[tuple[Convention, ...]] = (retrospan, rejelly, genai)
-"""In the order in which they are asked: our own spans also carry GenAI attributes, so they come first."""
+WHOLE: Final[tuple[Convention, ...]] = (retrospan, rejelly)
+"""In the order in which they are asked; the first that recognises a span reads all of it."""
+
+FAMILIES: Final[tuple[Family, ...]] = (
+    genai,
+    google_adk,
+    strands,
+    vercel_ai,
+    pydantic_ai,
+    openinference,
+    openllmetry,
+    mlflow,
+    langfuse,
+    logfire,
+)
+"""All that recognise a span read it, in this order: the first one to know a thing wins.
+
+The newest common names first, then frameworks, then instrumentations of several frameworks, then observability
+products. A call's ``convention`` is the first family beside ``genai``: common names say little about the producer.
+"""
+
+CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS)
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:1"
 """Changes when any convention would read a span in another way."""
 
+_OTHERS: Final = FAMILIES[1:]
+_MARKS: Final = frozenset().union(*(family.marks for family in _OTHERS))
+_SCOPES: Final = frozenset().union(*(family.scopes for family in _OTHERS))
 
-def _convention_of(view: View) -> Convention | None:
-    for convention in CONVENTIONS:  # a plain loop: this runs once per span of a load
+
+def _whole(view: View) -> Convention | None:
+    for convention in WHOLE:  # a plain loop: this runs once per span of a load
         if convention.recognises(view):
             return convention
     return None
 
 
+def _read(view: View) -> tuple[Facts, list[Family]]:
+    """The narrow facts of a foreign span, and the families that it speaks."""
+    facts = Facts(text(view.attributes.get("error.type")))
+    families: list[Family] = []
+    # Most spans of a load speak the common names only: one look tells that no other family need be asked.
+    if not _MARKS.isdisjoint(view.attributes) or view.scope_name in _SCOPES:
+        families = [family for family in _OTHERS if family.recognises(view)]
+    if families:
+        facts.family = families[0].name
+        families.insert(0, genai)  # common names may stand beside any other
+    elif genai.recognises(view):
+        facts.family = genai.name
+        families.append(genai)
+    for family in families:
+        family.narrow(view, facts)
+    genai.settle_kind(view, facts)
+    return facts, families
+
+
 def promote(view: View) -> Promoted:
     """The narrow facts of a span, for the store's columns."""
-    convention = _convention_of(view)
-    return (
-        Promoted(error_type=text(view.attributes.get("error.type"))) if convention is None else convention.promote(view)
-    )
+    convention = _whole(view)
+    return _read(view)[0].promoted() if convention is None else convention.promote(view)
 
 
-def call_of(span: Span) -> Call:
-    """The call that a span is; kind ``other`` and no convention where none recognises it."""
-    convention = _convention_of(View.of(span))
+def call_of(span: Span, logs: Sequence[LogRecord] = ()) -> Call:
+    """The call that a span is, with its log records; kind ``other`` and no convention where none recognises it.
+
+    What needs a look at other spans is not in it: see ``calls_of``.
+    """
+    view = View.of(span)
+    convention = _whole(view)
     if convention is not None:
         return convention.call(span)
-    return Call(
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_span_id=span.parent_span_id,
-        kind="other",
-        name=span.name,
-        start_unix_nano=span.start_unix_nano,
-        end_unix_nano=span.end_unix_nano,
-        error=_error_of(span),
-    )
+    facts, families = _read(view)
+    draft = Draft(span, logs, facts)
+    for family in families:
+        family.fill(draft)
+    return draft.call()
 
 
-def _error_of(span: Span) -> ErrorInfo | None:
-    """The error by what every OpenTelemetry span has: status, ``error.type``, an exception event."""
-    kind = text(span.attributes.get("error.type"))
-    if span.status_code != 2 and kind is None:
-        return None
-    exception = next((e.attributes for e in reversed(span.events) if e.name == "exception"), {})
-    named = kind or text(exception.get("exception.type")) or "error"
-    return ErrorInfo(named, span.status_message or text(exception.get("exception.message")) or "")
+def calls_of(spans: Sequence[Span], logs: Mapping[str, Sequence[LogRecord]]) -> list[Call]:
+    """The calls of the spans of one trace, in their order, with what only a look at all of them tells.
+
+    Args: logs: log records by span id.
+    """
+    calls = [call_of(span, logs.get(span.span_id, ())) for span in spans]
+    return join(merged(calls, [span.scope_name for span in spans]))
 
 
 __all__ = [
     "CONVENTIONS",
+    "FAMILIES",
+    "FILLED",
     "PROMOTED_KEYS",
     "VERSION",
+    "WHOLE",
     "Convention",
+    "Family",
+    "Named",
+    "Narrow",
     "Promoted",
     "ScalarReader",
+    "Settled",
     "View",
     "call_of",
+    "calls_of",
     "promote",
+    "settle",
 ]

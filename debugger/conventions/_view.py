@@ -27,11 +27,13 @@ class View(NamedTuple):
     """Decoded attributes: at least the scalar ones among ``PROMOTED_KEYS``, or all of a whole span."""
     scope_name: str
     status_code: int
+    name: str = ""
+    """The span's name."""
 
     @classmethod
     def of(cls, span: Span) -> View:
         """The view of a whole span."""
-        return cls(span.attributes, span.scope_name, span.status_code)
+        return cls(span.attributes, span.scope_name, span.status_code, span.name)
 
 
 def text(value: Any) -> str | None:

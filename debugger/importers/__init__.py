@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from . import otlp_json, rejelly
-from ._records import Context, Note, RawSpan
+from ._records import Batch, Context, LogRecord, Note, RawLog, RawSpan, is_logs, is_spans
 from ._source import Counter, PathNote, Source, iter_sources
 from ._unknown import looks_like
-from ._values import any_value, integer, key_values, load_text, span_events, span_links
+from ._values import any_value, integer, key_values, load_text, log_record, span_events, span_links
 
 
 class Format(Protocol):
@@ -25,8 +25,8 @@ class Format(Protocol):
     def sniff(self, head: bytes) -> bool:
         """Whether the first bytes of a file are of this format."""
 
-    def read(self, blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
-        """The spans; whatever is wrong with the input goes to ``note``."""
+    def read(self, blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
+        """The spans and log records; whatever is wrong with the input goes to ``note``."""
 
 
 FORMATS: tuple[Format, ...] = (otlp_json, rejelly)
@@ -45,19 +45,25 @@ def readable_formats() -> str:
 
 __all__ = [
     "FORMATS",
+    "Batch",
     "Context",
     "Counter",
     "Format",
+    "LogRecord",
     "Note",
     "PathNote",
+    "RawLog",
     "RawSpan",
     "Source",
     "any_value",
     "format_of",
     "integer",
+    "is_logs",
+    "is_spans",
     "iter_sources",
     "key_values",
     "load_text",
+    "log_record",
     "looks_like",
     "readable_formats",
     "span_events",

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ._ids import NO_PARENT, normal_id
 from ._lines import depth_after
-from ._records import Context, Note, RawSpan
+from ._records import Context, Note, RawLog, RawSpan
 from ._values import integer
 
 ENUM_KINDS: Final = {
@@ -24,7 +24,7 @@ ENUM_KINDS: Final = {
 """Kinds by their protobuf name, as generic protobuf-to-JSON printers write them."""
 ENUM_STATUS: Final = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 
-REQUEST_START: Final = re.compile(r'\{\s*"resource(?:S|_s)pans"')
+REQUEST_START: Final = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"')
 """Where a request begins."""
 _LONE: Final = re.compile("[\ud800-\udfff]")
 _SNAKE: Final = re.compile(r"_([a-z])")
@@ -44,7 +44,20 @@ _PLACED: Final = frozenset(
         "status",
     )
 )
-_NOT_READ: Final = {"resourceLogs": "log records are not read yet", "resourceMetrics": "metrics are not read"}
+_LOG_PLACED: Final = frozenset(
+    (
+        "traceId",
+        "spanId",
+        "eventName",
+        "timeUnixNano",
+        "severityNumber",
+        "body",
+        "attributes",
+    )
+)
+_NOT_READ: Final = {"resourceMetrics": "metrics are not read"}
+_WRAPPERS: Final = ("result", "trace")
+"""Objects around a request in answers of query APIs (Jaeger 3, Tempo 2)."""
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -53,8 +66,11 @@ def bad_id(text: str, size_bytes: int) -> str:
     return f"{text[:40]!r} is no id of {size_bytes * 2} hex digits"
 
 
-def parse_lenient(data: bytes, line: int, note: Note) -> Iterator[Any]:
-    """The JSON values in a piece of input, with what is not Unicode replaced; faults are noted as skipped."""
+def parse_lenient(data: bytes, line: int, note: Note, restart: re.Pattern[str] | None = None) -> Iterator[Any]:
+    """The JSON values in a piece of input, with what is not Unicode replaced; faults are noted as skipped.
+
+    Args: restart: where the next value may begin after one that was cut off.
+    """
     text = data.decode("utf-8", "replace")
     replaced = text.count("\ufffd") > data.count("\ufffd".encode())
     position, end = 0, len(text)
@@ -74,7 +90,7 @@ def parse_lenient(data: bytes, line: int, note: Note) -> Iterator[Any]:
             rest = text[position:]
             note(line, _fault(rest), True)
             # A writer that was killed leaves half a request; the next one begins on the same line.
-            torn = REQUEST_START.search(text, position + 1)
+            torn = restart.search(text, position + 1) if restart is not None else None
             if torn is None:
                 break
             position = torn.start()
@@ -116,19 +132,37 @@ def _camel(value: Any) -> Any:
     return {_SNAKE.sub(lambda m: m[1].upper(), key): item for key, item in value.items()}
 
 
-def spans_of(value: Any, line: int, note: Note) -> list[RawSpan]:
-    """The spans of a request, or of a list of requests."""
-    out: list[RawSpan] = []
+def records_of(value: Any, line: int, note: Note) -> tuple[list[RawSpan], list[RawLog]]:
+    """The spans and log records of a request, or of a list of requests."""
+    spans: list[RawSpan] = []
+    logs: list[RawLog] = []
     for request in value if isinstance(value, list) else [value]:
-        fields = _camel(request)
+        fields = _request(request)
         for key, reason in _NOT_READ.items():
             if key in fields:
                 note(line, reason, True)
         if "resourceSpans" in fields:
-            out.extend(_resource_spans(fields["resourceSpans"], line, note))
-        elif not _NOT_READ.keys() & fields.keys():
+            spans.extend(_resource_spans(fields["resourceSpans"], line, note))
+        if "resourceLogs" in fields:
+            logs.extend(_resource_logs(fields["resourceLogs"], line, note))
+        if fields.keys().isdisjoint(_KNOWN):
             note(line, "no OTLP request", True)
-    return out
+    return spans, logs
+
+
+_KNOWN: Final = frozenset(("resourceSpans", "resourceLogs", *_NOT_READ))
+
+
+def _request(value: Any) -> dict[str, Any]:
+    """The fields of a request, out of the wrappers and other names that query APIs give it."""
+    fields: dict[str, Any] = _camel(value)
+    for key in _WRAPPERS:
+        inner: dict[str, Any] = _camel(fields.get(key))
+        if "resourceSpans" in inner:
+            return inner
+    if "batches" in fields and "resourceSpans" not in fields:
+        fields["resourceSpans"] = fields.pop("batches")
+    return fields
 
 
 def _objects(value: Any, what: str, line: int, note: Note) -> Iterator[dict[str, Any]]:
@@ -157,6 +191,54 @@ def _resource_spans(value: Any, line: int, note: Note) -> Iterator[RawSpan]:
                 raw = _span(fields, context, line, note)
                 if raw is not None:
                     yield raw
+
+
+def _resource_logs(value: Any, line: int, note: Note) -> Iterator[RawLog]:
+    for outer in _objects(value, "resourceLogs", line, note):
+        groups = outer.pop("scopeLogs", outer.pop("instrumentationLibraryLogs", None))
+        resource = _holder(outer.pop("resource", None))
+        for inner in _objects(groups, "scopeLogs", line, note):
+            scope = _holder(inner.pop("scope", None) or inner.pop("instrumentationLibrary", None))
+            records = inner.pop("logRecords", None)
+            context = Context(resource, scope, None)
+            for fields in _objects(records, "logRecords", line, note):
+                yield _log(fields, context, line, note)
+
+
+def _log(fields: dict[str, Any], context: Context, line: int, note: Note) -> RawLog:
+    ids = []
+    for key, size in (("traceId", 16), ("spanId", 8)):
+        fixed, good = normal_id(fields.get(key), size)
+        if not good and fixed:
+            note(line, bad_id(fixed, size), False)
+        ids.append(fixed)
+    extra = {key: item for key, item in fields.items() if key not in _LOG_PLACED and item not in ("", None)}
+    attributes = _key_values(fields.get("attributes"))
+    time = _time(fields.get("timeUnixNano"), line, note)
+    body = fields.get("body")
+    return RawLog(
+        ids[0],
+        ids[1],
+        _event_name(fields, attributes),
+        time if time is not None else _time(fields.get("observedTimeUnixNano"), line, note),
+        integer(fields.get("severityNumber")) or 0,
+        _dump(_any_value(body)) if isinstance(body, dict) and body else None,
+        _dump(attributes),
+        _dump(extra) if extra else None,
+        context,
+    )
+
+
+def _event_name(fields: dict[str, Any], attributes: list[Any]) -> str:
+    """The record's own field, or the attribute that older producers write."""
+    name = fields.get("eventName")
+    if isinstance(name, str) and name:
+        return name
+    for pair in attributes:
+        if isinstance(pair, dict) and pair.get("key") == "event.name" and isinstance(pair.get("value"), dict):
+            value = pair["value"].get("stringValue")
+            return value if isinstance(value, str) else ""
+    return ""
 
 
 def _holder(value: Any) -> str:

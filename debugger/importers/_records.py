@@ -6,8 +6,9 @@ OTLP/JSON: nothing can be lost on the way to the store, and nothing is decoded t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 
 class Context(NamedTuple):
@@ -40,6 +41,50 @@ class RawSpan(NamedTuple):
     extra: str | None
     """JSON object of the fields that have no place above; None where there are none."""
     context: Context
+
+
+class RawLog(NamedTuple):
+    """A log record as the importers yield it, for the span that it names."""
+
+    trace_id: str | None
+    span_id: str | None
+    event_name: str
+    """Empty for a record that is no event."""
+    time_unix_nano: int | None
+    """When it happened, or was seen where that is not recorded."""
+    severity: int
+    body: str | None
+    """OTLP/JSON text of the body, an AnyValue."""
+    attributes: str
+    """OTLP/JSON text of the list of key-value pairs."""
+    extra: str | None
+    context: Context
+
+
+Batch: TypeAlias = Sequence[RawSpan] | Sequence[RawLog]
+"""What an importer yields at a time: all of one kind."""
+
+
+def is_logs(batch: Batch) -> TypeGuard[Sequence[RawLog]]:
+    """Whether a batch holds log records; an empty one holds none."""
+    return bool(batch) and isinstance(batch[0], RawLog)
+
+
+def is_spans(batch: Batch) -> TypeGuard[Sequence[RawSpan]]:
+    """Whether a batch holds spans."""
+    return not is_logs(batch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRecord:
+    """A log record with its values decoded."""
+
+    event_name: str
+    time_unix_nano: int | None
+    severity: int = 0
+    body: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    scope_name: str = ""
 
 
 Note: TypeAlias = Callable[[int | None, str, bool], None]

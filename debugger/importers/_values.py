@@ -15,6 +15,8 @@ import msgspec
 
 from runtime.trace import SpanEvent, SpanLink
 
+from ._records import LogRecord
+
 _MAX_DEPTH: Final = 100
 _NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
@@ -132,4 +134,18 @@ def span_links(items: object) -> tuple[SpanLink, ...]:
         )
         for item in items
         if isinstance(item, dict)
+    )
+
+
+def log_record(
+    event_name: str, time: int | None, severity: int, body: str | None, attributes: str, scope_name: str
+) -> LogRecord:
+    """A log record from its stored texts."""
+    return LogRecord(
+        event_name=event_name,
+        time_unix_nano=time,
+        severity=severity,
+        body=any_value(load_text(body)),
+        attributes=key_values(load_text(attributes)),
+        scope_name=scope_name,
     )

@@ -17,12 +17,13 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ._ids import NO_PARENT, is_span_id, is_trace_id, normal_id
 from ._lines import depth_after, iter_lines
-from ._otlp_slow import bad_id, parse_lenient, spans_of
-from ._records import Context, Note, RawSpan
+from ._otlp_slow import REQUEST_START, bad_id, parse_lenient, records_of
+from ._records import Batch, Context, Note, RawSpan
 
 name: Final = "OTLP/JSON"
 _EMPTY: Final = Raw(b"")
 _MARKS: Final = (b'"resourceSpans"', b'"resource_spans"', b'"resourceLogs"', b'"resource_logs"', b'"resourceMetrics"')
+_TORN: Final = (b'{"resourceSpans"', b'{"resourceLogs"')
 _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
@@ -77,11 +78,11 @@ _decode = msgspec.json.Decoder(_Request, strict=False).decode
 
 def sniff(head: bytes) -> bool:
     """True when the first bytes hold the outermost key of an export request."""
-    return any(mark in head for mark in _MARKS)
+    return any(mark in head for mark in _MARKS) or (b'"batches"' in head and b'"scopeSpans"' in head)
 
 
-def read(blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
-    """The spans of a file, one list per request. Never raises for what is in the blocks.
+def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
+    """The spans and log records of a file, one list per request. Never raises for what is in the blocks.
 
     Args:
         blocks: the bytes of the file, cut anywhere.
@@ -126,16 +127,19 @@ def _is_whole_request(line: bytes) -> bool:
 
 def _is_torn(line: bytes) -> bool:
     """True where a second request begins in the middle of a line: a writer was killed and another one went on."""
-    return line.find(b'{"resourceSpans"', 1) > 0 and line.rstrip()[-1:] == b"}"
+    return any(line.find(mark, 1) > 0 for mark in _TORN) and line.rstrip()[-1:] == b"}"
 
 
-def _value(data: bytes, line: int, note: Note) -> Iterator[list[RawSpan]]:
+def _value(data: bytes, line: int, note: Note) -> Iterator[Batch]:
     """One JSON value, or several in a row, by whichever road works."""
     try:
         yield _convert(_decode(data), line, note)
     except _FAILED:
-        for value in parse_lenient(data, line, note):
-            yield spans_of(value, line, note)
+        for value in parse_lenient(data, line, note, REQUEST_START):
+            spans, logs = records_of(value, line, note)
+            yield spans
+            if logs:
+                yield logs
 
 
 def _convert(request: _Request, line: int, note: Note) -> list[RawSpan]:

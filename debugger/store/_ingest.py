@@ -8,18 +8,22 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from ..conventions import PROMOTED_KEYS, Promoted, ScalarReader, View, promote
+from ..conventions import PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
 from ..importers import (
     Context,
+    RawLog,
     RawSpan,
     Source,
     format_of,
+    is_logs,
+    is_spans,
     iter_sources,
     key_values,
     load_text,
@@ -72,10 +76,13 @@ class Ingest:
         self._on_progress = on_progress
         self._cancelled = cancelled
         self._rows: list[tuple[Any, ...]] = []
+        self._log_rows: list[tuple[Any, ...]] = []
+        self._first_seq = first_seq + 1
         self._new_contexts: list[tuple[Any, ...]] = []
         self._scalars = ScalarReader()
         self.seq = first_seq
         self.spans = 0
+        self.logs = 0
         self.source_id = source_id
         self.issue_id = issue_id
         self.issues: list[IssueRow] = []
@@ -100,6 +107,9 @@ class Ingest:
             self._flush()
         if self.spans:
             self._merge_versions()
+            self._settle_twins()
+        if self.logs:
+            self._database.query("log_delete_equal")
         rows = ((self.issue_id + i, x.path, x.line, x.reason) for i, x in enumerate(self.issues))
         self._database.append("issues", rows)
 
@@ -113,18 +123,21 @@ class Ingest:
         self.source_id += 1
         self._database.append("sources", [(self.source_id, source.path)])
         noted = len(self.issues)
-        before = self.spans
-        limit = _FIRST_ROWS if before == 0 else _BATCH_ROWS
+        before = self.spans + self.logs
+        limit = _FIRST_ROWS if self.spans == 0 else _BATCH_ROWS
         for batch in form.read(source.blocks, lambda line, reason, lost: self.note(source.path, line, reason, lost)):
-            self._add(batch, source)
-            if len(self._rows) >= limit:
+            if is_logs(batch):
+                self._add_logs(batch)
+            elif is_spans(batch):
+                self._add(batch, source)
+            if len(self._rows) + len(self._log_rows) >= limit:
                 limit = _BATCH_ROWS
                 self._flush()
                 self._report(source)
                 if self._cancelled():
                     self.was_cancelled = True
                     return
-        if self.spans == before and len(self.issues) == noted:
+        if self.spans + self.logs == before and len(self.issues) == noted:
             self.note(source.path, None, "no spans in it", True)
         self._report(source)
 
@@ -154,6 +167,13 @@ class Ingest:
             self.spans += 1
         self.seq = seq
 
+    def _add_logs(self, batch: Iterable[RawLog]) -> None:
+        for record in batch:
+            context_id, _ = self._context(record.context)
+            self.seq += 1
+            self._log_rows.append((self.seq, *record[:8], context_id, self.source_id))
+            self.logs += 1
+
     def _promoted(self, span: RawSpan, scope_name: str) -> Promoted | None:
         """The narrow facts of a span; None where its attributes are no list of pairs."""
         try:
@@ -162,7 +182,7 @@ class Ingest:
             return None
         read = self._scalars.read
         values = {pair.key: read(pair.value) for pair in pairs if pair.key in PROMOTED_KEYS}
-        return promote(View(values, scope_name, span.status_code))
+        return promote(View(values, scope_name, span.status_code, span.name))
 
     def _context(self, context: Context) -> tuple[int, str]:
         known = self._contexts.get(context)
@@ -186,6 +206,9 @@ class Ingest:
         if self._rows:
             self._database.append("spans", self._rows)
             self._rows = []
+        if self._log_rows:
+            self._database.append("logs", self._log_rows)
+            self._log_rows = []
 
     def _merge_versions(self) -> None:
         """Ended wins over unfinished, unfinished ones add up, equal ones count once, different ones both stay."""
@@ -201,6 +224,19 @@ class Ingest:
                 self._merge_unfinished(rows)
             else:
                 self._drop_equal(rows, path)
+
+    def _settle_twins(self) -> None:
+        """Of doubled spans one stays a call; the columns then say the same as ``Store.calls``."""
+        rows = self._database.query("twins_suspected", {"first_seq": self._first_seq})
+        changed: list[tuple[Any, ...]] = []
+        for _, group in groupby(rows, key=lambda row: row[1]):
+            trace = list(group)
+            facts = settle([Narrow(*row[2:]) for row in trace])
+            changed.extend((trace[fact.place][0], *fact[1:]) for fact in facts)
+        if changed:
+            self._database.append("settled", changed)
+            self._database.query("spans_update_settled")
+            self._database.query("settled_delete")
 
     def _merge_unfinished(self, rows: Sequence[Sequence[Any]]) -> None:
         attributes, events = merge_unfinished(rows)

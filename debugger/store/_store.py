@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -14,9 +14,9 @@ from typing import Final
 from runtime.messages import Call
 from runtime.trace import Span, TraceEvent, events_of
 
-from ..conventions import VERSION, call_of
+from ..conventions import VERSION, call_of, calls_of
 from ..errors import AmbiguousIdError, UnknownSpanError, UnknownTraceError
-from ..importers import Context
+from ..importers import Context, LogRecord, log_record
 from ._database import Database
 from ._ingest import Ingest
 from ._order import parents_first
@@ -25,6 +25,8 @@ from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
 _PREFIX_LENGTH: Final = 4
+_WHOLE_TRACE: Final = 2_000
+"""Spans of a trace that are read to show one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +114,11 @@ class Store:
                 self._issues += len(ingest.issues)
                 self._generation += 1
             _, traces = self._database.query("counts")[0]
+            orphans = self._orphans() if ingest.logs else []
         return LoadSummary(
             spans=ingest.spans,
             traces=traces,
-            issues=tuple(ingest.issues),
+            issues=(*ingest.issues, *orphans),
             skipped=tuple(ingest.skipped),
             unrecognised=ingest.unrecognised,
             seconds=time.perf_counter() - began,
@@ -159,7 +162,7 @@ class Store:
             if kept is not None and kept[0] == version:
                 self._calls.move_to_end(trace_id)
                 return list(kept[1])
-        calls = parents_first([call_of(span) for span in self.whole_spans(trace_id)])
+        calls = parents_first(calls_of(self.whole_spans(trace_id), self.logs(trace_id)))
         if not calls:
             raise UnknownTraceError(trace_id, self._trace_ids())
         with self._calls_lock:
@@ -170,11 +173,33 @@ class Store:
         return list(calls)
 
     def call(self, trace_id: str, span_id: str) -> Call:
-        """The call of one span, without reading the others; the first where several share the id.
+        """The call of one span; the first where several share the id.
+
+        Some of it may stand on other spans, so the whole trace is read, and kept. Only of a trace beyond some
+        thousand spans that nobody has read yet, the span's own words and the settled columns have to do.
 
         Raises: UnknownSpanError.
         """
-        return call_of(self.span(trace_id, span_id)[0])
+        rows = self._database.query("span_facts", {"trace_id": trace_id, "span_id": span_id})
+        if not rows:
+            raise UnknownSpanError(trace_id, span_id)
+        spans, kind = rows[0]
+        if spans <= _WHOLE_TRACE or self._is_kept(trace_id):
+            return next(call for call in self.calls(trace_id) if call.span_id == span_id)
+        call = call_of(self.span(trace_id, span_id)[0], self.logs(trace_id, span_id).get(span_id, ()))
+        return replace(call, kind=kind)
+
+    def _is_kept(self, trace_id: str) -> bool:
+        with self._calls_lock:
+            kept = self._calls.get(trace_id)
+            return kept is not None and kept[0] == (self._generation, VERSION)
+
+    def logs(self, trace_id: str, span_id: str | None = None) -> dict[str, list[LogRecord]]:
+        """The log records of a trace, or of one span of it, by span id and in the order of time."""
+        out: dict[str, list[LogRecord]] = {}
+        for row in self._database.query("log_list", {"trace_id": trace_id, "span_id": span_id}):
+            out.setdefault(row[0] or "", []).append(log_record(*row[1:]))
+        return out
 
     def events(self, trace_id: str) -> list[TraceEvent]:
         """The trace events of a trace, which restore takes.
@@ -184,8 +209,17 @@ class Store:
         return events_of(self.calls(trace_id))
 
     def issues(self) -> list[IssueRow]:
-        """Everything odd about what was loaded, in the order in which it was met."""
-        return self._database.fetch("issue_list", IssueRow)
+        """Everything odd about what was loaded, in the order in which it was met; then what belongs to nothing.
+
+        A log record without its span is no fault of its file: the span may be loaded later.
+        """
+        return [*self._database.fetch("issue_list", IssueRow), *self._orphans()]
+
+    def _orphans(self) -> list[IssueRow]:
+        return [
+            IssueRow(path=path, line=None, reason=_orphan_reason(records, traces))
+            for path, records, traces in self._database.query("log_orphans")
+        ]
 
     def resolve_trace(self, text: str) -> str:
         """The id of the trace that a text names: whole, or its first four or more digits.
@@ -222,3 +256,9 @@ class Store:
 
     def _trace_ids(self) -> tuple[str, ...]:
         return tuple(row.trace_id for row in self.traces())
+
+
+def _orphan_reason(records: int, named: int) -> str:
+    noun = "log record belongs" if records == 1 else "log records belong"
+    none = f", {records - named} of them name none" if 0 < named < records else ""
+    return f"{records} {noun} to no span that was loaded{none}"

@@ -90,6 +90,8 @@ class Call:
     origin_anchor: str | None = None
     lost: str | None = None
     """Why the recorded outcome cannot answer again (cut off, not JSON); None when it can."""
+    inferred: tuple[str, ...] = ()
+    """What does not stand on the call's own span but was taken from another one of its trace; one reason each."""
     marks: tuple[Mark, ...] = ()
 
     @property

@@ -2,6 +2,7 @@
 
 from ._ancestry import Ancestry
 from ._budget import NANO_USD, Budget, UsageItem, UsageStats
+from ._cursor import SnapshotCursor
 from ._errors import (
     Anchor,
     Cut,
@@ -19,6 +20,7 @@ from ._errors import (
 from ._frame import MAX_DEPTH, ROOT_ID, VERSION, Frame, Level, Note, Provenance, Snapshot, Status
 from ._machine import RestoreMachine
 from ._order import ClockIssue, order_events
+from ._reasons import parent_ended
 from ._restore import restore_every, restore_snapshot
 from ._schema import snapshot_from_json, snapshot_to_json
 from ._timeline import Timeline
@@ -45,6 +47,7 @@ __all__ = [
     "RestoreMachine",
     "SeveralTracesError",
     "Snapshot",
+    "SnapshotCursor",
     "SpanNotEndedError",
     "SpanNotStartedError",
     "Status",
@@ -54,6 +57,7 @@ __all__ = [
     "UsageItem",
     "UsageStats",
     "order_events",
+    "parent_ended",
     "restore_every",
     "restore_snapshot",
     "snapshot_from_json",

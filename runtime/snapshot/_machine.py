@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..journal import AnyRequest, Journal, JournalEntry
-from ..messages import ErrorInfo, Json, Outcome
+from ..journal import AnyRequest, JournalKind
+from ..messages import Json, Outcome
 from ..trace import (
     AgentEnd,
     AgentStart,
@@ -30,26 +30,33 @@ from ..trace import (
     ValueTaken,
 )
 from ._ancestry import Ancestry, Place
-from ._budget import Budget
+from ._changes import (
+    Change,
+    OpenedAt,
+    RootFacts,
+    add_child,
+    add_note,
+    close,
+    cut_off,
+    end_generation,
+    opened,
+    record,
+    spend,
+    start_generation,
+    start_run,
+    write_memory,
+)
 from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Provenance, Snapshot
 from ._ledger import Ledger
-from ._reasons import (
-    BEFORE_START,
-    CALL_ID_TAKEN,
-    ENDED_FIRST,
-    LOST_PARENT,
-    NO_AGENT_OPEN,
-    NO_ANSWER,
-    NO_HASH,
-    NO_MEMORY,
-    NO_PARENT,
-    NO_RUN,
-)
+from ._reasons import BEFORE_START, LOST_PARENT, NO_AGENT_OPEN, NO_PARENT, NO_RUN, parent_ended
 from ._slot import Shelf, Slot, Spend, add_up, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
 
+
+_NEAR = 3
+"""How many spans are looked at one by one, before the remembered ways through all spans are asked."""
 
 _CLIMB = 10
 """How many agents that have not started yet are passed on the way up; it also ends cycles of parents."""
@@ -62,8 +69,14 @@ class RestoreMachine:
     Cost: O(1) amortised per event; a snapshot is O(frames) plus what changed since it was last asked.
     """
 
-    def __init__(self, ancestry: Ancestry) -> None:
-        """Start before the first event of the trace that the ancestry was made from."""
+    def __init__(self, ancestry: Ancestry, log: list[Change] | None = None) -> None:
+        """Start before the first event of the trace that the ancestry was made from.
+
+        Args:
+            ancestry: who lies in whom.
+            log: takes every change of a frame, for a cursor.
+        """
+        self._log = log
         self._ancestry = ancestry
         self._parents = ancestry.parents
         self._shelf = Shelf()
@@ -122,20 +135,37 @@ class RestoreMachine:
 
     def frames(self) -> tuple[str, dict[str, Frame]]:
         """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
-        self._ledger.hand_out()
-        if not self._root.summed:
-            self._sum_up()
+        self._settle()
         tops = self._root.frame.children
         is_single = len(tops) == 1 and not self._root_is_used
         if tops and self._slots[1].frame.parent_id != (parent_id := None if is_single else ROOT_ID):
             self._slots[1].writable(self._shelf).parent_id = parent_id
-        found = self._shelf.frames.copy()
-        self._shelf.epoch += 1
+        found = self._hand_out()
         root = self._slots[1] if is_single else self._root
         if is_single:
             del found[ROOT_ID]
         found[root.frame.call_id] = self._concluded(root)
         return root.frame.call_id, found
+
+    def way_point(self) -> dict[str, Frame]:
+        """All frames by call id, the run's too whether it is the root or not, as they are now."""
+        self._settle()
+        return self._hand_out()
+
+    @property
+    def root_facts(self) -> RootFacts:
+        """What is known of the run now."""
+        return RootFacts(self._root_is_used, self._run_span is not None, self._left_out)
+
+    def _settle(self) -> None:
+        self._ledger.hand_out()
+        if not self._root.summed:
+            self._sum_up()
+
+    def _hand_out(self) -> dict[str, Frame]:
+        found = self._shelf.frames.copy()
+        self._shelf.epoch += 1
+        return found
 
     def _sum_up(self) -> None:
         """A few calls since the last snapshot are cheaper to add than all frames are to sum."""
@@ -149,19 +179,7 @@ class RestoreMachine:
 
     def _concluded(self, slot: Slot) -> Frame:
         """The root's frame, with what is only true of it as the root, and at this moment."""
-        frame = slot.frame
-        is_derived = slot is self._root and self._run_span is None
-        if not is_derived and self._left_out is None:
-            return frame
-        frame = frame.copy()
-        if is_derived:
-            # Without a recorded run, its frame runs as long as one of its agents does.
-            running = any(top.frame.status == "running" for top in self._slots if top.up is slot)
-            frame.status = "running" if running else "completed"
-            frame.fidelity.append(Note("inferred", NO_RUN))
-        if self._left_out is not None:
-            frame.fidelity.append(self._left_out)
-        return frame
+        return concluded(slot.frame, self._shelf.frames, self.root_facts)
 
     def snapshot(
         self, provenance: Provenance, name: str = "latest", metadata: Mapping[str, Json] | None = None
@@ -183,6 +201,12 @@ class RestoreMachine:
             frames=frames,
             metadata=dict(metadata or {}),
         )
+
+    def _change(self, slot: Slot, change: Callable[..., None], *args: Any) -> None:
+        """Change a frame, and note it down where someone wants to make the change again."""
+        change(slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf), *args)
+        if self._log is not None:
+            self._log.append((slot.frame.call_id, change, args))
 
     # Where an event belongs
 
@@ -210,16 +234,28 @@ class RestoreMachine:
             owner = self._ancestry.above(owner)
         return None, reason
 
+    def _started_above(self, span: str) -> Slot | None:
+        """The frame of the nearest agent above a span, where it lies near and has started, as nearly always."""
+        parents, by_span = self._parents, self._by_span
+        for _ in range(_NEAR):
+            parent = parents.get(span)
+            if parent is None:
+                return None
+            slot = by_span.get(parent)
+            if slot is not None:
+                return slot
+            if parent in self._ancestry.agents:
+                return None
+            span = parent
+        return None
+
     def _slot_of(self, event: TraceEvent) -> Slot | None:
         """The frame that an event belongs to: an agent's, the run's, or none where nothing tells."""
         span = event.span_id
         by_span = self._by_span
         slot = by_span.get(span)
         if slot is None:
-            # Most calls lie directly in their agent's span.
-            parent = self._parents.get(span)
-            if parent is not None:
-                slot = by_span.get(parent)
+            slot = self._started_above(span)
         if slot is None:
             slot, reason = self._found(event)
             if slot is None and reason is not None and self._ancestry.agents:
@@ -229,7 +265,7 @@ class RestoreMachine:
                 return None
             slot = slot or self._root
             if reason is not None:
-                slot.writable(self._shelf).note("inferred", reason, span)
+                self._change(slot, add_note, "inferred", reason, span)
         return slot
 
     def _found(self, event: TraceEvent) -> tuple[Slot | None, str | None]:
@@ -249,15 +285,13 @@ class RestoreMachine:
     def _run_start(self, event: RunStart) -> None:
         if self._run_span is None:
             self._run_span = event.span_id
-            root = self._root.writable(self._shelf)
-            root.status = "running"
-            root.input = event.input
+            self._change(self._root, start_run, event.input)
 
     def _run_end(self, event: RunEnd) -> None:
         if self._run_span is None:
             self._run_span = event.span_id  # only the end was recorded
         if event.span_id == self._run_span:
-            _close(self._root.writable(self._shelf), event.outcome)
+            self._change(self._root, close, event.outcome)
 
     def _agent_start(self, event: AgentStart) -> None:
         span, parent = event.span_id, event.parent_span_id
@@ -266,36 +300,17 @@ class RestoreMachine:
             up = self._top()
             reason = None if up is None else NO_PARENT
         else:
-            up = self._by_span.get(parent)
+            up = self._by_span.get(parent) or self._started_above(parent)
             if up is None:
                 up, reason = self._enclosing(parent)
         up = up or self._root
-        call_id = self._call_id(up, event)
-        above = up.frame if up.epoch == self._shelf.epoch else up.writable(self._shelf)
-        above.children.append(call_id)
-        memory = event.memory
-        frame = Frame(
-            call_id=call_id,
-            agent_id=event.agent_id,
-            parent_id=above.call_id,
-            opened_in=parent,
-            children=[],
-            memory={} if memory is None else dict(memory),
-            memory_start={} if not memory else dict(memory),
-            journal=Journal({}, {}, {}),
-            budget=Budget(),
-            input=event.input,
-            fidelity=[],
-        )
-        if reason is not None:
-            frame.note("inferred", reason, span)
-        if event.call_id is not None and event.call_id != call_id:
-            frame.note("inferred", CALL_ID_TAKEN, span)
-        if memory is None and event.run_id is None:
-            frame.fidelity.append(Note("missing", NO_MEMORY, span))
-        if span in self._ended_first:
-            frame.note("inferred", ENDED_FIRST, span)
-        slot = Slot(frame, up, self._shelf)
+        shelf = self._shelf
+        above = up.frame if up.epoch == shelf.epoch else up.writable(shelf)
+        place = OpenedAt(self._call_id(up, event), above.call_id, reason, span in self._ended_first)
+        above.children.append(place.call_id)
+        if self._log is not None:
+            self._log.append((above.call_id, add_child, (event, place)))
+        slot = Slot(opened(event, place), up, shelf)
         self._slots.append(slot)
         self._stack.append(slot)
         self._by_span[span] = slot
@@ -340,39 +355,30 @@ class RestoreMachine:
         elif not slot.is_orphan:
             return  # a second end changes nothing
         slot.is_orphan = False
-        _close(slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf), event.outcome)
+        self._change(slot, close, event.outcome)
 
     def _cut_off(self, ended: Slot) -> None:
         """Every frame still open below an ended one has failed, unless its own end is still to come."""
-        reason = ErrorInfo("ParentEnded", f"the agent {ended.frame.agent_id!r} above it ended first")
+        reason = parent_ended(ended.frame.agent_id)
         for slot in ended.cut_off_below():
-            frame = slot.writable(self._shelf)
-            frame.status = "failed"
-            frame.error = reason
+            self._change(slot, cut_off, reason)
 
     # What happens inside agents
 
     def _generation_start(self, event: GenerationStart) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            slot.writable(self._shelf).generation = event.generation
+            self._change(slot, start_generation, event.generation)
 
     def _generation_end(self, event: GenerationEnd) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            frame = slot.writable(self._shelf)
-            frame.generation = event.generation
-            if event.memory is not None:
-                frame.memory = dict(event.memory)
+            self._change(slot, end_generation, event.generation, event.memory)
 
     def _memory_write(self, event: MemoryWrite) -> None:
         slot = self._slot_of(event)
         if slot is not None and slot is not self._root:
-            memory = slot.writable(self._shelf).memory
-            if event.deleted:
-                memory.pop(event.key, None)
-            else:
-                memory[event.key] = event.value
+            self._change(slot, write_memory, event.key, event.value, event.deleted)
 
     def _call_start(self, event: ModelTurnStart | ToolStart) -> None:
         """Kept until the call ends, for producers that write hash and request only at the start."""
@@ -389,13 +395,14 @@ class RestoreMachine:
             request = request or asked.request
             content_hash = content_hash or asked.content_hash
         outcome = event.outcome
-        frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
-        self._record(slot, frame.journal.prompt, content_hash, event, outcome, request)
+        self._record(slot, "prompt", content_hash, event, outcome, request)
         if event.served_by not in _FROM_JOURNAL:
             model, provider = (None, None) if request is None else (request.model, request.provider)
             slot.spent().add_model_call(outcome.usage, model, provider)
             if self._shelf.epoch:
                 self._spends.append(Spend(slot, outcome.usage, model, provider))
+            if self._log is not None:
+                self._log.append((slot.frame.call_id, spend, (outcome.usage, model, provider)))
 
     def _tool_end(self, event: ToolEnd) -> None:
         asked = self._asked.pop(event.span_id, None)
@@ -405,15 +412,13 @@ class RestoreMachine:
         content_hash = event.content_hash
         if content_hash is None and asked is not None:
             content_hash = asked.content_hash
-        frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
-        self._record(slot, frame.journal.tool, content_hash, event, event.outcome, event.request)
+        self._record(slot, "tool", content_hash, event, event.outcome, event.request)
 
     def _tool_attempt(self, event: ToolAttempt) -> None:
         """The function of a tool with middleware was reached: that is the entry, not what the middleware made of it."""
         slot = self._slot_of(event)
         if slot is not None:
-            frame = slot.writable(self._shelf)
-            self._record(slot, frame.journal.tool, event.content_hash, event, event.outcome, event.request)
+            self._record(slot, "tool", event.content_hash, event, event.outcome, event.request)
 
     def _value_taken(self, event: ValueTaken) -> None:
         slot = self._slot_of(event)
@@ -425,13 +430,12 @@ class RestoreMachine:
                 span_id=event.span_id,
                 start_unix_nano=event.time_unix_nano,
             )
-            frame = slot.writable(self._shelf)
-            self._record(slot, frame.journal.value, event.content_hash, event, outcome, None)
+            self._record(slot, "value", event.content_hash, event, outcome, None)
 
     def _record(
         self,
         slot: Slot,
-        entries: dict[str, JournalEntry],
+        kind: JournalKind,
         content_hash: str | None,
         event: TraceEvent,
         outcome: Outcome,
@@ -439,20 +443,23 @@ class RestoreMachine:
     ) -> None:
         if slot is self._root:
             self._root_is_used = True
-        if outcome.lost is not None:
-            slot.frame.note("missing", NO_ANSWER, event.span_id)
-        if not content_hash:
-            slot.frame.note("missing", NO_HASH, event.span_id)
-            return
-        self._ledger.record(entries, content_hash, outcome, request)
+        frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
+        record(frame, self._ledger, kind, content_hash, outcome, request, event.span_id)
+        if self._log is not None:
+            self._log.append((frame.call_id, record, (kind, content_hash, outcome, request, event.span_id)))
 
 
-def _close(frame: Frame, outcome: Outcome) -> None:
-    frame.output = outcome.output
-    if outcome.status == "ok":
-        frame.status, frame.error = "completed", None
-        return
-    frame.status = "failed"
-    frame.error = outcome.error or (
-        ErrorInfo("Cancelled", "cancelled") if outcome.status == "aborted" else ErrorInfo("Error", "")
-    )
+def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:
+    """The root's frame, with what is only true of it as the root, and at this moment."""
+    is_derived = root.call_id == ROOT_ID and not facts.has_run
+    if not is_derived and facts.left_out is None:
+        return root
+    root = root.copy()
+    if is_derived:
+        # Without a recorded run, its frame runs as long as one of its agents does.
+        running = any(frames[top].status == "running" for top in root.children)
+        root.status = "running" if running else "completed"
+        root.fidelity.append(Note("inferred", NO_RUN))
+    if facts.left_out is not None:
+        root.fidelity.append(facts.left_out)
+    return root

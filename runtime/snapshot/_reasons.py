@@ -1,5 +1,15 @@
 """What the notes of a restored frame say."""
 
+from __future__ import annotations
+
+from ..messages import ErrorInfo
+
+
+def parent_ended(agent_id: str) -> ErrorInfo:
+    """Why a frame failed that was still running when an agent above it ended."""
+    return ErrorInfo("ParentEnded", f"the agent {agent_id!r} above it ended first")
+
+
 LOST_PARENT = "the parent span is not in the trace; placed by time"
 NO_PARENT = "no parent span is recorded; placed by time"
 BEFORE_START = "stamped before the start of its agent; placed in the frame above"

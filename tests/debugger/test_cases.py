@@ -124,4 +124,4 @@ def test_cut_messages_in_a_trace(store: Store) -> None:
     first, second = store.call(TRACE, "0000000000000093"), store.call(TRACE, "0000000000000094")
     assert (first.tool_call_id, second.tool_call_id) == ("call_1", "call_2")
     row = store.traces()[0]
-    assert row.input_tokens == 130, "what the agent reports of itself is not added to its calls"
+    assert (row.input_tokens, row.output_tokens) == (140, 34), "what the agent reports is not added to its calls"

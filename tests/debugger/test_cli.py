@@ -14,6 +14,7 @@ from debugger import cli
 from debugger.analysis.text import width_of
 from debugger.cli import main
 from debugger.commands import COMMANDS
+from debugger.importers import readable_formats
 
 from .otlp import SPAN, START, TRACE, line, span
 
@@ -111,14 +112,14 @@ def test_values_that_json_does_not_have(tmp_path: Path, capsys: pytest.CaptureFi
     assert call["name"] == "é\u202e"
 
 
-READ = "what is read: OTLP/JSON (plain, gzip or zip)"
+READ = f"what is read: {readable_formats()}"
 BAD = [
     ("no such file", None, "nothing.jsonl: no such file or folder"),
     ("an empty file", b"", "no spans in {path} (empty)"),
     ("a picture", b"\x89PNG\r\n\x1a\n\x00", "{path}: looks like a PNG image; " + READ),
     ("half a line", line(span())[:80], "{path}, line 1: ends in the middle"),
     ("other JSON", b'{"a": 1}', "{path}: looks like JSON that is no OTLP request; " + READ),
-    ("only logs", b'{"resourceLogs": []}', "{path}, line 1: log records are not read yet"),
+    ("only logs", b'{"resourceLogs": []}', "{path}: no spans in it"),
     ("no spans at all", b'{"resourceSpans": []}', "{path}: no spans in it"),
 ]  # fmt: skip
 

@@ -92,7 +92,7 @@ def test_every_shape_of_a_file_gives_the_same_spans(shape: str, block: int) -> N
         (b'{"other": 1}', [(1, "no OTLP request", True)]),
         (b"{}", [(1, "no OTLP request", True)]),
         (b"[1, 2]", [(1, "no OTLP request", True)] * 2),
-        (b'{"resourceLogs": []}', [(1, "log records are not read yet", True)]),
+        (b'{"resourceLogs": 5}', [(1, "resourceLogs is no list", True)]),
         (b'{"resourceMetrics": []}', [(1, "metrics are not read", True)]),
         (b"[" * 100_000 + b"]" * 100_000, [(1, "nested too deeply", True)]),
         (line(span(spanId=...)), [(1, "a span without ids", True)]),

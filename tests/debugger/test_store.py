@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from debugger.conventions import Promoted, View, call_of, promote
+from debugger.conventions import Narrow, Promoted, View, calls_of, promote
 from debugger.errors import AmbiguousIdError, QueryCancelledError, UnknownSpanError, UnknownTraceError
 from debugger.store import IssueRow, LoadProgress, SpanRow, Store, TraceRow
 from runtime.trace import Span
@@ -266,11 +266,11 @@ def test_a_view_of_a_span_promotes_what_its_raw_text_does(zoo_store: Store) -> N
 def test_calls_are_derived_once_and_again_after_a_load(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(whole: Span) -> Any:
-        asked.append(whole.span_id)
-        return call_of(whole)
+    def counted(spans: Sequence[Span], logs: Any) -> Any:
+        asked.extend(whole.span_id for whole in spans)
+        return calls_of(spans, logs)
 
-    monkeypatch.setattr("debugger.store._store.call_of", counted)
+    monkeypatch.setattr("debugger.store._store.calls_of", counted)
     store = load(line(span()))
     store.calls(TRACE)
     store.calls(TRACE).clear()
@@ -400,7 +400,7 @@ def test_interrupt_reaches_the_cursor_of_the_thread(store: Store) -> None:
 # SQL -------------------------------------------------------------------------------------------------------
 
 SQL = Path(__file__).parents[2] / "debugger" / "store" / "sql"
-PARAMETERS = {"trace_id": TRACE, "span_id": None, "prefix": "0af7", "seq": -1} | dict.fromkeys(
+PARAMETERS = {"trace_id": TRACE, "span_id": None, "prefix": "0af7", "seq": -1, "first_seq": 0} | dict.fromkeys(
     ("attributes", "events", "status_code", "status_message", *Promoted._fields)
 )
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -408,6 +408,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "span_list": tuple(field.name for field in dataclasses.fields(SpanRow)),
     "issue_list": tuple(field.name for field in dataclasses.fields(IssueRow)),
     "counts": ("spans", "traces"),
+    "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
+    "log_orphans": ("path", "records", "traces"),
+    "span_facts": ("spans", "kind"),
+    "twins_suspected": ("seq", "trace_id", *Narrow._fields),
     "twins_list": ("trace_id", "span_id", "path"),
     "trace_ids_by_prefix": ("trace_id",),
     "span_ids_by_prefix": ("span_id",),

@@ -32,6 +32,19 @@ create table spans (
     links varchar using compression zstd,
     extra varchar using compression zstd
 );
+create table logs (
+    seq bigint not null,
+    trace_id varchar,
+    span_id varchar,
+    event_name varchar not null,
+    time_unix_nano bigint,
+    severity integer not null,
+    body varchar using compression zstd,
+    attributes varchar not null using compression zstd,
+    extra varchar using compression zstd,
+    context_id integer not null,
+    source_id integer not null
+);
 create table contexts (
     context_id integer not null,
     service varchar,
@@ -50,4 +63,15 @@ create table issues (
     path varchar not null,
     line bigint,
     reason varchar not null
+);
+create table settled (
+    seq bigint not null,
+    kind varchar not null,
+    agent_name varchar,
+    provider varchar,
+    model varchar,
+    tool_name varchar,
+    input_tokens bigint,
+    output_tokens bigint,
+    cost_nano_usd bigint
 );

@@ -1,0 +1,123 @@
+"""What a call's own span does not say but another span of its trace does: tool call ids, arguments by name, results.
+
+The model's own tool call is the best witness of a tool's arguments; the next request to the model holds its result.
+What was taken from there is named in ``Call.inferred``. Where several calls fit equally, nothing is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from runtime.messages import Call, ToolCallPart, ToolCallResponsePart, parse_json_text
+
+_OWN: Final = frozenset((None, "retrospan", "rejelly"))
+ID: Final = "the tool call's id is that of the model's tool call"
+ARGUMENTS: Final = "the arguments are those of the model's tool call"
+RESULT: Final = "the result is the one in the next request to the model"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A tool call in a model's answer."""
+
+    part: ToolCallPart
+    turn: int
+    start: int
+    is_taken: bool = False
+
+
+def join(calls: Sequence[Call]) -> list[Call]:
+    """The calls of one trace, in timeline order, with what others know of them."""
+    out = list(calls)
+    open_tools = [i for i, call in enumerate(out) if call.kind == "tool" and call.convention not in _OWN]
+    if not open_tools:
+        return out
+    asked = list(_asked(out))
+    by_id: dict[str, _Asked] = {}
+    for one in asked:
+        if one.part.id is not None:
+            by_id.setdefault(one.part.id, one)
+    # Those that name their call first: what they take is not open to the others.
+    for i in sorted(open_tools, key=lambda i: out[i].tool_call_id is None):
+        call_id = out[i].tool_call_id
+        found = by_id.get(call_id) if call_id is not None else _by_name(out[i], asked)
+        if found is not None:
+            found.is_taken = True
+            out[i] = _with_request(out[i], found.part)
+    if any(_needs_result(out[i]) for i in open_tools):
+        results = _results(out)
+        for i in open_tools:
+            out[i] = _with_result(out[i], results)
+    return out
+
+
+def _asked(calls: Iterable[Call]) -> Iterable[_Asked]:
+    for turn, call in enumerate(calls):
+        if call.kind == "llm":
+            for message in call.output_messages or ():
+                for part in message.parts:
+                    if isinstance(part, ToolCallPart):
+                        yield _Asked(part, turn, call.start_unix_nano or 0)
+
+
+def _by_name(call: Call, asked: Sequence[_Asked]) -> _Asked | None:
+    """The one tool call of the latest turn before the span that it can be; None where there are several."""
+    start = call.start_unix_nano
+    fits = [
+        one
+        for one in asked
+        if not one.is_taken and one.part.name == call.tool_name and (start is None or one.start <= start)
+    ]
+    if call.arguments is not None:
+        fits = [one for one in fits if _same_arguments(call.arguments, one.part.arguments)]
+    if not fits:
+        return None
+    latest = max(one.turn for one in fits)
+    fits = [one for one in fits if one.turn == latest]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _same_arguments(recorded: Any, asked: Any) -> bool:
+    """Equal, or the bare value of a tool's only argument."""
+    recorded, asked = parse_json_text(recorded), parse_json_text(asked)
+    if recorded == asked:
+        return True
+    return isinstance(asked, Mapping) and len(asked) == 1 and recorded in asked.values()
+
+
+def _with_request(call: Call, part: ToolCallPart) -> Call:
+    changes: dict[str, Any] = {}
+    notes: list[str] = []
+    if call.tool_call_id is None and part.id is not None:
+        changes["tool_call_id"] = part.id
+        notes.append(ID)
+    if not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping):
+        changes["arguments"] = part.arguments
+        notes.append(ARGUMENTS)
+    return replace(call, inferred=(*call.inferred, *notes), **changes) if changes else call
+
+
+def _needs_result(call: Call) -> bool:
+    return not call.has_result and call.error is None and call.tool_call_id is not None and not call.aborted
+
+
+def _results(calls: Iterable[Call]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for call in calls:
+        if call.kind == "llm":
+            for message in call.input_messages or ():
+                for part in message.parts:
+                    if isinstance(part, ToolCallResponsePart) and part.id is not None:
+                        out.setdefault(part.id, part.response)
+    return out
+
+
+def _with_result(call: Call, results: Mapping[str, Any]) -> Call:
+    call_id = call.tool_call_id
+    if call_id is None or not _needs_result(call) or call_id not in results:
+        return call
+    result = parse_json_text(results[call_id])
+    lost = None if call.lost == "the result was not recorded" else call.lost
+    return replace(call, result=result, has_result=True, lost=lost, inferred=(*call.inferred, RESULT))

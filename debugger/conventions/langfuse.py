@@ -1,0 +1,125 @@
+"""Langfuse: ``langfuse.observation.*``. Source: langfuse, OpenTelemetry attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from runtime.messages import CallKind, parse_json_text
+
+from ._draft import Draft
+from ._facts import Facts, Names, nano_usd
+from ._shapes import decoded, messages_of, tool_definitions_of
+from ._view import View, text, whole
+
+name: Final = "langfuse"
+version: Final = 1
+
+_PREFIX: Final = "langfuse.observation."
+_TYPE: Final = f"{_PREFIX}type"
+_LEVEL: Final = f"{_PREFIX}level"
+_MODEL: Final = f"{_PREFIX}model.name"
+_USAGE: Final = f"{_PREFIX}usage_details"
+_COST: Final = f"{_PREFIX}cost_details"
+_MARKS: Final = (_TYPE, _MODEL, f"{_PREFIX}input", _LEVEL)
+_KINDS: Final[dict[str, CallKind]] = {
+    "agent": "agent",
+    "generation": "llm",
+    "tool": "tool",
+    "chain": "chain",
+    "retriever": "retriever",
+    "embedding": "embedding",
+}
+_INPUT: Final = ("input", "input_tokens", "prompt_tokens", "promptTokens")
+_OUTPUT: Final = ("output", "output_tokens", "completion_tokens", "completionTokens")
+_CACHED: Final = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")
+_REASONING: Final = ("output_reasoning_tokens", "reasoning_tokens", "output_reasoning")
+
+marks: Final = frozenset((_TYPE, _MODEL))
+scopes: Final = frozenset[str]()
+keys: Final = frozenset((_TYPE, _LEVEL, _MODEL, _USAGE, _COST, "error.type"))
+
+
+def recognises(view: View) -> bool:
+    """It marks every observation with its type."""
+    attributes = view.attributes
+    return _TYPE in attributes or _MODEL in attributes
+
+
+def narrow(view: View, facts: Facts) -> None:
+    """The narrow facts."""
+    get = view.attributes.get
+    facts.kind = facts.kind or _KINDS.get(str(get(_TYPE)).lower())
+    facts.fill(view.attributes, Names(model=(_MODEL,)))
+    if facts.kind == "agent":
+        facts.agent_name = facts.agent_name or view.name or None
+    elif facts.kind == "tool":
+        facts.tool_name = facts.tool_name or view.name or None
+    usage, cost = details(get(_USAGE)), details(get(_COST))
+    if facts.input_tokens is None:
+        facts.input_tokens = first_count(usage, _INPUT)
+    if facts.output_tokens is None:
+        facts.output_tokens = first_count(usage, _OUTPUT)
+    if facts.cost_nano_usd is None:
+        facts.cost_nano_usd = nano_usd(cost.get("total"))
+    if facts.error_type is None and get(_LEVEL) == "ERROR":
+        facts.error_type = "error"
+
+
+def details(value: Any) -> Mapping[str, Any]:
+    """A small object that is written as JSON text; empty where there is none."""
+    parsed = parse_json_text(value)
+    return parsed if isinstance(parsed, Mapping) else {}
+
+
+def first_count(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    """The first of several counts that is there."""
+    return next((count for key in names if (count := whole(values.get(key))) is not None), None)
+
+
+def fill(draft: Draft) -> None:
+    """Messages, tool call, parameters and usage."""
+    given, got = draft.attributes.get(f"{_PREFIX}input"), draft.attributes.get(f"{_PREFIX}output")
+    failed = draft.span.status_code == 2 or draft.facts.error_type is not None
+    if draft.kind == "llm":
+        _fill_llm(draft)
+    elif draft.kind == "tool":
+        if draft.arguments is None:
+            draft.arguments = _arguments(decoded(given))
+        draft.take_result(None if failed else decoded(got))
+    elif draft.kind == "agent":
+        if draft.input is None:
+            draft.input = decoded(given)
+        draft.take_result(None if failed else decoded(got))
+    usage = details(draft.attributes.get(_USAGE))
+    if draft.cached_tokens is None:
+        draft.cached_tokens = first_count(usage, _CACHED)
+    if draft.reasoning_tokens is None:
+        draft.reasoning_tokens = first_count(usage, _REASONING)
+    for key, value in details(draft.attributes.get(f"{_PREFIX}model.parameters")).items():
+        draft.parameters.setdefault(key, value)
+    draft.conversation_id = draft.conversation_id or draft.first_text("session.id", "langfuse.session.id")
+    draft.error_message = draft.error_message or draft.first_text(f"{_PREFIX}status_message")
+
+
+def _fill_llm(draft: Draft) -> None:
+    given = draft.value(f"{_PREFIX}input")
+    if draft.inputs is None and given is not None:
+        draft.inputs = messages_of(given, "user")
+    if draft.tools is None and isinstance(given, Mapping) and "tools" in given:
+        draft.tools = tool_definitions_of(given["tools"])
+    got = draft.value(f"{_PREFIX}output")
+    if draft.outputs is None and got is not None:
+        draft.outputs = messages_of(got, "assistant")
+    if draft.finish_reasons is None:
+        reasons = tuple(m.finish_reason for m in draft.outputs or () if m.finish_reason is not None)
+        draft.finish_reasons = reasons or None
+    if draft.outputs is None and text(got) is not None:
+        draft.outputs = messages_of(got, "assistant")
+
+
+def _arguments(value: Any) -> Any:
+    """What a decorated function was given, by name."""
+    if isinstance(value, Mapping) and set(value) == {"args", "kwargs"} and not value["args"]:
+        return value["kwargs"]
+    return value

@@ -1,0 +1,258 @@
+"""OpenInference (Arize Phoenix): flattened messages, ``input.value`` and ``output.value``.
+
+The instrumentations of LangChain, LlamaIndex, CrewAI, smolagents, agno, AutoGen and Google ADK write these keys with
+small differences, which are settled here. Source: OpenInference semantic conventions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from runtime.messages import (
+    CallKind,
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    parse_json_text,
+)
+
+from ._draft import Draft
+from ._facts import Facts, Names, first_whole
+from ._flat import flat_items
+from ._shapes import decoded, messages_of, part_of, tool_calls_of, tool_definition_of
+from ._view import View, text
+
+name: Final = "openinference"
+version: Final = 1
+
+_KIND: Final = "openinference.span.kind"
+_KINDS: Final[dict[str, CallKind]] = {
+    "AGENT": "agent",
+    "LLM": "llm",
+    "TOOL": "tool",
+    "CHAIN": "chain",
+    "RETRIEVER": "retriever",
+    "EMBEDDING": "embedding",
+}
+NAMES: Final = Names(
+    agent_name=("agent.name",),
+    provider=("llm.provider", "llm.system"),
+    model=("llm.request.model_name",),
+    tool_name=("tool.name",),
+    input_tokens=("llm.token_count.prompt",),
+    output_tokens=("llm.token_count.completion",),
+    cost_usd=("llm.cost.total",),
+)
+_LATER_MODEL: Final = Names(model=("llm.model_name", "llm.response.model_name", "embedding.model_name"))
+_NODE: Final = Names(agent_name=("graph.node.name", "graph.node.id"))
+_NAME_ENDS: Final = (".run", "._execute_core", ".kickoff", ".invoke", ".arun")
+"""Method names that an agent's span name ends with."""
+_NO_PARAMETERS: Final = frozenset(
+    ("model", "model_name", "messages", "tools", "input", "output", "usage", "contents", "system_instruction", "id")
+)
+
+marks: Final = frozenset((_KIND,))
+scopes: Final = frozenset[str]()
+keys: Final = (
+    NAMES.keys | _LATER_MODEL.keys | _NODE.keys | {_KIND, "llm.invocation_parameters", "metadata", "error.type"}
+)
+
+
+class _Invocation(msgspec.Struct, gc=False):
+    """What is read of ``llm.invocation_parameters`` while a span is loaded."""
+
+    model: Any = None
+    model_name: Any = None
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    lc_agent_name: Any = None
+
+
+_invocation = msgspec.json.Decoder(_Invocation).decode
+_metadata = msgspec.json.Decoder(_Metadata).decode
+
+
+def recognises(view: View) -> bool:
+    """Every span of these conventions names its kind."""
+    return type(view.attributes.get(_KIND)) is str
+
+
+def narrow(view: View, facts: Facts) -> None:
+    """The narrow facts."""
+    get = view.attributes.get
+    kind = _KINDS.get(get(_KIND, "").upper())
+    if kind == "chain" and _langchain_agent(get("metadata")) == view.name:
+        kind = "agent"
+        facts.agent_name = facts.agent_name or view.name
+    facts.kind = facts.kind or kind
+    facts.fill(view.attributes, NAMES)
+    if facts.model is None:
+        facts.model = _asked_model(get("llm.invocation_parameters"))
+    facts.fill(view.attributes, _LATER_MODEL)
+    if facts.kind == "agent" and facts.agent_name is None:
+        facts.fill(view.attributes, _NODE)
+        facts.agent_name = facts.agent_name or _without_method(view.name)
+
+
+def _langchain_agent(metadata: Any) -> str | None:
+    if type(metadata) is not str or "lc_agent_name" not in metadata:
+        return None
+    try:
+        return text(_metadata(metadata).lc_agent_name)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _asked_model(parameters: Any) -> str | None:
+    if type(parameters) is not str or "model" not in parameters:
+        return None
+    try:
+        asked = _invocation(parameters)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    return text(asked.model) or text(asked.model_name)
+
+
+def _without_method(span_name: str) -> str | None:
+    for end in _NAME_ENDS:
+        span_name = span_name.removesuffix(end)
+    return span_name or None
+
+
+def fill(draft: Draft) -> None:
+    """Messages, tool call, parameters and usage."""
+    attributes = draft.attributes
+    if draft.kind == "tool":
+        _fill_tool(draft)
+    elif draft.kind == "llm":
+        _fill_llm(draft)
+    elif draft.kind == "agent":
+        _fill_agent(draft)
+    draft.response_model = draft.response_model or draft.first_text("llm.response.model_name", "llm.model_name")
+    draft.conversation_id = draft.conversation_id or draft.first_text("session.id") or _session(draft.peek("metadata"))
+    if draft.cached_tokens is None:
+        draft.cached_tokens = first_whole(attributes, ("llm.token_count.prompt_details.cache_read",))
+    if draft.reasoning_tokens is None:
+        draft.reasoning_tokens = first_whole(attributes, ("llm.token_count.completion_details.reasoning",))
+
+
+def _session(metadata: Any) -> str | None:
+    if not isinstance(metadata, Mapping):
+        return None
+    return text(metadata.get("session_id")) or text(metadata.get("thread_id"))
+
+
+def _fill_llm(draft: Draft) -> None:
+    if draft.inputs is None:
+        draft.inputs = _messages(draft, "llm.input_messages") or _whole(draft, "input", "user")
+    if draft.outputs is None:
+        draft.outputs = _messages(draft, "llm.output_messages") or _whole(draft, "output", "assistant")
+    if draft.tools is None and (tools := flat_items(draft.attributes, "llm.tools")):
+        schemas = [item["tool"].get("json_schema") if isinstance(item, Mapping) else item for item in _tools(tools)]
+        draft.tools = tuple(tool_definition_of(schema) for schema in schemas)
+    parameters = draft.peek("llm.invocation_parameters")
+    if isinstance(parameters, Mapping):
+        for key, value in parameters.items():
+            if key not in _NO_PARAMETERS and not key.startswith("_"):
+                draft.parameters.setdefault(key, value)
+    reason = draft.first_text("llm.finish_reason")
+    if draft.finish_reasons is None and reason is not None:
+        draft.finish_reasons = (reason,)
+
+
+def _tools(items: dict[int, Any]) -> list[Any]:
+    return [item for item in items.values() if isinstance(item, Mapping) and isinstance(item.get("tool"), Mapping)]
+
+
+def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
+    items = flat_items(draft.attributes, prefix)
+    if not items:
+        return None
+    dropped = draft.span.extra.get("droppedAttributesCount")
+    if next(iter(items)) != 0 or len(items) != max(items) + 1 or (dropped and prefix == "llm.input_messages"):
+        draft.content.lose("messages were dropped by a limit on the number of attributes")
+    out = []
+    for item in items.values():
+        fields = item.get("message") if isinstance(item, Mapping) else None
+        if isinstance(fields, Mapping):
+            out.append(_message(fields))
+    return tuple(out) or None
+
+
+def _message(fields: Mapping[str, Any]) -> Message:
+    role = str(fields.get("role") or "unknown")
+    role = "assistant" if role == "model" else role
+    content, call_id = fields.get("content"), text(fields.get("tool_call_id"))
+    contents = fields.get("contents")
+    parts: list[Part] = []
+    for item in contents if isinstance(contents, list) else []:
+        parts.extend(_content_parts(item))
+    if isinstance(content, str) and content and not any(isinstance(p, TextPart) for p in parts):
+        parts.append(TextPart(content))
+    if role == "tool" or (call_id is not None and role == "user"):
+        text_parts = [part.content for part in parts if isinstance(part, TextPart)]
+        value = "\n".join(text_parts) if text_parts else content
+        return Message(role, (ToolCallResponsePart(call_id, parse_json_text(value)),))
+    calls = tool_calls_of(fields.get("tool_calls"))
+    if calls:
+        parts = [*(part for part in parts if not isinstance(part, ToolCallPart)), *calls]
+    return Message(role, tuple(parts), text(fields.get("name")))
+
+
+def _content_parts(item: Any) -> list[Part]:
+    if not isinstance(item, Mapping):
+        return []
+    if isinstance(item.get("tool_call"), Mapping):
+        return tool_calls_of([item["tool_call"]])
+    inner = item.get("message_content")
+    if not isinstance(inner, Mapping):
+        return []
+    if inner.get("type") == "reasoning":
+        return [ReasoningPart(str(inner.get("text", "")))]
+    return [part_of(inner)]
+
+
+def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
+    """The messages in the raw request or answer, where nothing better was recorded."""
+    value = draft.peek(f"{side}.value")
+    if not isinstance(value, list | Mapping):
+        return None if not isinstance(value, str) or not value else (Message(role, (TextPart(value),)),)
+    return messages_of(value, role) or None
+
+
+def _fill_tool(draft: Draft) -> None:
+    if draft.arguments is None:
+        value, parameters = draft.peek("input.value"), draft.peek("tool.parameters")
+        # "tool.parameters" is the schema in some instrumentations and the arguments in others.
+        is_schema = isinstance(parameters, Mapping) and ("properties" in parameters or "type" in parameters)
+        useful = value is not None and not (isinstance(value, str) and isinstance(parameters, Mapping))
+        draft.arguments = value if useful or is_schema or parameters is None else parameters
+        if isinstance(draft.arguments, Mapping) and set(draft.arguments) == {"kwargs"}:
+            draft.arguments = draft.arguments["kwargs"]
+    output = draft.peek("output.value")
+    envelope = output if isinstance(output, Mapping) else {}
+    message = envelope.get("data") if envelope.get("type") == "tool" else None
+    message = envelope.get("kwargs") if message is None and "lc" in envelope else message
+    if isinstance(message, Mapping):  # LangChain's tool message, with the id of the call
+        draft.tool_call_id = draft.tool_call_id or text(message.get("tool_call_id"))
+        output = parse_json_text(message.get("content"))
+        draft.error_message = output if isinstance(output, str) else None
+    if draft.facts.error_type is None and draft.span.status_code != 2:
+        draft.take_result(output)
+    elif isinstance(output, str):
+        draft.error_message = output
+    draft.tool_call_id = draft.tool_call_id or draft.first_text("tool.id", "tool_call.id")
+
+
+def _fill_agent(draft: Draft) -> None:
+    if draft.input is None:
+        draft.input = draft.peek("input.value")
+    if draft.span.status_code != 2:
+        draft.take_result(decoded(draft.attributes.get("output.value")))

@@ -1,0 +1,166 @@
+"""OpenLLMetry (Traceloop): ``traceloop.*`` on workflow, agent, task and tool spans; older flattened messages.
+
+Its newer model calls are those of the GenAI conventions and read there. Source: OpenLLMetry semantic conventions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any, Final
+
+from runtime.messages import CallKind, Message, Part, TextPart, ToolCallResponsePart, ToolDefinition, parse_json_text
+
+from ._draft import Draft
+from ._facts import Facts, Names, first_whole
+from ._flat import flat_items
+from ._shapes import decoded, messages_of, tool_calls_of
+from ._view import View, text
+
+name: Final = "openllmetry"
+version: Final = 1
+
+_KIND: Final = "traceloop.span.kind"
+_REQUEST_TYPE: Final = "llm.request.type"
+_ENTITY: Final = "traceloop.entity.name"
+_KINDS: Final[dict[str, CallKind]] = {"agent": "agent", "tool": "tool", "workflow": "chain", "task": "chain"}
+_REQUESTS: Final[dict[str, CallKind]] = {"chat": "llm", "completion": "llm", "embedding": "embedding"}
+_MARKS: Final = (_KIND, _REQUEST_TYPE, "llm.is_streaming", "gen_ai.is_streaming", "gen_ai.prompt.0.role")
+_STREAMING: Final = frozenset(("llm.is_streaming", "gen_ai.is_streaming"))
+_PROPERTIES: Final = "traceloop.association.properties."
+_FAILED: Final = "failure"
+
+marks: Final = frozenset(_MARKS)
+scopes: Final = frozenset[str]()
+keys: Final = frozenset((*_MARKS, _ENTITY, "gen_ai.task.status", "gen_ai.completion.0.role", "error.type"))
+
+
+def recognises(view: View) -> bool:
+    """Its own kinds, or one of the attributes that only it writes."""
+    attributes = view.attributes
+    return any(key in attributes for key in _MARKS)
+
+
+def narrow(view: View, facts: Facts) -> None:
+    """The narrow facts."""
+    get = view.attributes.get
+    kind = get(_KIND)
+    if facts.kind is None:
+        facts.kind = _KINDS.get(kind) if type(kind) is str else _REQUESTS.get(str(get(_REQUEST_TYPE)))
+    if facts.kind is None and (text(get("gen_ai.prompt.0.role")) or text(get("gen_ai.completion.0.role"))):
+        facts.kind = "llm"
+    if facts.kind == "agent":
+        facts.fill(view.attributes, Names(agent_name=(_ENTITY,)))
+    elif facts.kind == "tool":
+        facts.fill(view.attributes, Names(tool_name=(_ENTITY,)))
+    if get("gen_ai.task.status") == _FAILED and facts.error_type is None:
+        facts.error_type = "error"
+
+
+def fill(draft: Draft) -> None:
+    """Messages, tool call and usage."""
+    if draft.kind == "llm":
+        _fill_llm(draft)
+    elif draft.kind == "tool":
+        _fill_tool(draft)
+    elif draft.kind == "agent":
+        if draft.input is None:
+            draft.input = _entity(draft, "traceloop.entity.input")
+        if draft.span.status_code != 2:
+            draft.take_result(_entity(draft, "traceloop.entity.output"))
+    draft.conversation_id = draft.conversation_id or draft.first_text(
+        f"{_PROPERTIES}session_id", f"{_PROPERTIES}thread_id"
+    )
+    if draft.reasoning_tokens is None:
+        draft.reasoning_tokens = first_whole(draft.attributes, ("llm.usage.reasoning_tokens",))
+
+
+def _entity(draft: Draft, key: str) -> Any:
+    value = decoded(draft.attributes.get(key))
+    return _inside(value)
+
+
+def _inside(value: Any) -> Any:
+    """What a decorated function or a LangChain node was given or gave back, without the wrapper around it."""
+    if isinstance(value, Mapping):
+        if set(value) == {"args", "kwargs"}:
+            args, kwargs = value["args"], value["kwargs"]
+            return kwargs if not args else args[0] if not kwargs and len(args) == 1 else value
+        for key in ("inputs", "outputs"):
+            if key in value and value[key] is not None:
+                return value[key]
+    return value
+
+
+def _fill_llm(draft: Draft) -> None:
+    attributes = draft.attributes
+    if draft.inputs is None and (prompts := flat_items(attributes, "gen_ai.prompt")):
+        if (
+            next(iter(prompts)) != 0
+            or len(prompts) != max(prompts) + 1
+            or draft.span.extra.get("droppedAttributesCount")
+        ):
+            draft.content.lose("messages were dropped by a limit on the number of attributes")
+        draft.inputs = tuple(_message(item, "user") for item in prompts.values() if isinstance(item, Mapping))
+    if draft.outputs is None and (answers := flat_items(attributes, "gen_ai.completion")):
+        draft.outputs = tuple(_message(item, "assistant") for item in answers.values() if isinstance(item, Mapping))
+        reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
+        draft.finish_reasons = draft.finish_reasons or reasons or None
+    if draft.tools is None and (functions := flat_items(attributes, "llm.request.functions")):
+        draft.tools = tuple(
+            ToolDefinition.from_json({**item, "parameters": parse_json_text(item.get("parameters"))})
+            for item in functions.values()
+            if isinstance(item, Mapping)
+        )
+
+
+def _message(item: Mapping[str, Any], default_role: str) -> Message:
+    role = text(item.get("role")) or default_role
+    content = parse_json_text(item.get("content"))
+    parts: list[Part]
+    if role == "tool" or "tool_call_id" in item:
+        parts = [ToolCallResponsePart(text(item.get("tool_call_id")), content)]
+    elif isinstance(content, list):
+        parts = [part for message in messages_of(content, role) for part in message.parts]
+    else:
+        plain = item.get("content")
+        parts = [TextPart(plain)] if isinstance(plain, str) and plain else []
+    parts += tool_calls_of(item.get("tool_calls"))
+    return Message(role, tuple(parts), None, text(item.get("finish_reason")))
+
+
+def _fill_tool(draft: Draft) -> None:
+    given = draft.arguments if draft.arguments is not None else decoded(draft.attributes.get("traceloop.entity.input"))
+    draft.arguments = _tool_arguments(given)
+    result = draft.result if draft.has_result else decoded(draft.attributes.get("traceloop.entity.output"))
+    message = result.get("output") if isinstance(result, Mapping) else None
+    kwargs = message.get("kwargs") if isinstance(message, Mapping) and "lc" in message else None
+    if isinstance(kwargs, Mapping):  # LangChain's tool message, with the id of the call
+        draft.tool_call_id = draft.tool_call_id or text(kwargs.get("tool_call_id"))
+        result = parse_json_text(kwargs.get("content"))
+    elif isinstance(result, Mapping) and set(result) == {"output", "kwargs"}:
+        result = parse_json_text(result["output"])
+    if draft.span.status_code != 2 and draft.facts.error_type is None:
+        draft.result, draft.has_result = result, result is not None or draft.has_result
+    else:
+        draft.result, draft.has_result = None, False
+        draft.error_message = result if isinstance(result, str) else None
+
+
+def _tool_arguments(value: Any) -> Any:
+    """The arguments by name: without the decorator's ``args`` and ``kwargs``, or LangChain's Python text."""
+    if isinstance(value, Mapping) and "input_str" in value:
+        if isinstance(value.get("inputs"), Mapping):
+            return value["inputs"]
+        return _python_value(value["input_str"])
+    return _inside(value)
+
+
+def _python_value(value: Any) -> Any:
+    """A dict that was printed by Python; any other text as it is."""
+    if not isinstance(value, str) or value[:1] != "{":
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return parse_json_text(value)

@@ -1,0 +1,149 @@
+"""What events do to frames: small changes that can be noted down and made again on a copy.
+
+The machine makes each of them on its own frames; a cursor makes those between a way point and a position again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from ..journal import AnyRequest, Journal, JournalKind
+from ..messages import ErrorInfo, Json, JsonObject, Outcome, Usage
+from ..trace import AgentStart
+from ._budget import Budget
+from ._frame import Frame, Level, Note
+from ._ledger import Ledger
+from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_ANSWER, NO_HASH, NO_MEMORY
+
+Change: TypeAlias = tuple[str, Callable[..., None], tuple[Any, ...]]
+"""The call id of a frame, what is done to it, and with what."""
+
+
+class RootFacts(NamedTuple):
+    """What is known of the run apart from its frame."""
+
+    is_used: bool = False
+    """Something was recorded in the run itself, so that it is the root even of a single agent."""
+    has_run: bool = False
+    """The run was recorded, so that its status is its own."""
+    left_out: Note | None = None
+    """The calls that no frame could be found for."""
+
+
+class OpenedAt(NamedTuple):
+    """Where an agent's frame opens."""
+
+    call_id: str
+    parent_id: str
+    inferred: str | None
+    """Why the place is not sure; None where it is recorded."""
+    ended_first: bool
+    """Its end came before its start."""
+
+
+def opened(event: AgentStart, place: OpenedAt) -> Frame:
+    """The frame of an agent that has just started."""
+    memory = event.memory
+    span = event.span_id
+    frame = Frame(
+        call_id=place.call_id,
+        agent_id=event.agent_id,
+        parent_id=place.parent_id,
+        opened_in=event.parent_span_id,
+        children=[],
+        memory={} if memory is None else dict(memory),
+        memory_start={} if not memory else dict(memory),
+        journal=Journal({}, {}, {}),
+        budget=Budget(),
+        input=event.input,
+        fidelity=[],
+    )
+    if place.inferred is not None:
+        frame.note("inferred", place.inferred, span)
+    if event.call_id is not None and event.call_id != place.call_id:
+        frame.note("inferred", CALL_ID_TAKEN, span)
+    if memory is None and event.run_id is None:
+        frame.fidelity.append(Note("missing", NO_MEMORY, span))
+    if place.ended_first:
+        frame.note("inferred", ENDED_FIRST, span)
+    return frame
+
+
+def start_run(frame: Frame, given: Json) -> None:
+    """The run started."""
+    frame.status = "running"
+    frame.input = given
+
+
+def close(frame: Frame, outcome: Outcome) -> None:
+    """The agent or the run ended."""
+    frame.output = outcome.output
+    if outcome.status == "ok":
+        frame.status, frame.error = "completed", None
+        return
+    frame.status = "failed"
+    frame.error = outcome.error or (
+        ErrorInfo("Cancelled", "cancelled") if outcome.status == "aborted" else ErrorInfo("Error", "")
+    )
+
+
+def cut_off(frame: Frame, reason: ErrorInfo) -> None:
+    """A frame above ended first."""
+    frame.status = "failed"
+    frame.error = reason
+
+
+def add_note(frame: Frame, level: Level, what: str, span_id: str | None) -> None:
+    """The frame may differ from what it was at run time."""
+    frame.note(level, what, span_id)
+
+
+def start_generation(frame: Frame, generation: int) -> None:
+    """A pass of the handler begins."""
+    frame.generation = generation
+
+
+def end_generation(frame: Frame, generation: int, memory: JsonObject | None) -> None:
+    """A pass of the handler ended: its memory replaces what was known."""
+    frame.generation = generation
+    if memory is not None:
+        frame.memory = dict(memory)
+
+
+def write_memory(frame: Frame, key: str, value: Json, deleted: bool) -> None:
+    """One key of the memory was written or deleted."""
+    if deleted:
+        frame.memory.pop(key, None)
+    else:
+        frame.memory[key] = value
+
+
+def record(
+    frame: Frame,
+    ledger: Ledger,
+    kind: JournalKind,
+    content_hash: str | None,
+    outcome: Outcome,
+    request: AnyRequest | None,
+    span_id: str,
+) -> None:
+    """An outcome for the journal; without a hash nothing can be keyed, which is noted."""
+    if outcome.lost is not None:
+        frame.note("missing", NO_ANSWER, span_id)
+    if not content_hash:
+        frame.note("missing", NO_HASH, span_id)
+        return
+    journal = frame.journal
+    entries = journal.prompt if kind == "prompt" else journal.tool if kind == "tool" else journal.value
+    ledger.record(entries, content_hash, outcome, request)
+
+
+def add_child(frame: Frame, _event: AgentStart, place: OpenedAt) -> None:
+    """A sub-agent was called; its own frame is made by ``opened``."""
+    frame.children.append(place.call_id)
+
+
+def spend(frame: Frame, usage: Usage, model: str | None, provider: str | None) -> None:
+    """A model call was paid for; the sums above are made apart (``sum_up``), once for many calls."""
+    frame.budget.own.add_model_call(usage, model, provider)

@@ -1,0 +1,218 @@
+"""A cursor for a slider: one pass over the events, then the state after any of them at once, both ways.
+
+The pass keeps way points (all frames, shared as long as they do not change) and every change in between. The state
+at a position is the way point before it, with the changes since then made again on copies of the frames that they
+touch.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..trace import TraceEvent
+from ._budget import UsageStats
+from ._changes import Change, RootFacts, add_child, opened, record, spend
+from ._collector import collector_paused
+from ._errors import Anchor, NoFrameError
+from ._frame import MAX_DEPTH, ROOT_ID, Frame, Provenance, Snapshot
+from ._ledger import Ledger
+from ._machine import RestoreMachine, concluded
+from ._timeline import Timeline
+
+_WAY_POINTS = 40
+"""About how many are kept: each costs a pass over the table of frames, and each saves changes to make again."""
+_CLOSEST = 512
+"""Events between way points, at least."""
+
+
+class _WayPoint(NamedTuple):
+    """All frames after an event, the run's frame among them."""
+
+    position: int
+    frames: dict[str, Frame]
+
+
+class SnapshotCursor:
+    """The states of a trace, by event position.
+
+    Frames that are the same at two positions may be the same objects, and a snapshot shares them with the cursor: treat
+    them as read-only, or copy.
+
+    Cost: building it is one restore and the way points; ``at`` is O(frames) to copy one table, and one change for
+    each event since the way point before.
+    """
+
+    def __init__(self, events: Iterable[TraceEvent], trace_id: str | None = None) -> None:
+        """Take the pass.
+
+        Args:
+            events: events of one trace, or of several with ``trace_id``; in any order.
+            trace_id: the trace, where there are several.
+
+        Raises:
+            EmptyTraceError, SeveralTracesError, UnknownTraceError: no trace to take, or none that is chosen.
+        """
+        with collector_paused():
+            self.timeline = Timeline(events, trace_id)
+            """The events in order; a position is an index into its ``events``."""
+            self._changes: list[Change] = []
+            self._ends = array("q")
+            """How many changes there were after each event."""
+            self._way_points: list[_WayPoint] = []
+            self._facts: list[tuple[int, RootFacts]] = []
+            """What was known of the run from each position on."""
+            self._first: int | None = None
+            """The position from which on there is a frame."""
+            self._pass()
+
+    def __len__(self) -> int:
+        """How many events there are; positions go from 0 to one less."""
+        return len(self.timeline.events)
+
+    def position_of(self, span_id: str, anchor: Anchor) -> int:
+        """The position of a cut, as in ``restore_snapshot``.
+
+        Raises:
+            UnknownSpanError, SpanNotStartedError, SpanNotEndedError, NothingBeforeError: there is no such cut.
+        """
+        return self.timeline.position_of(span_id, anchor)
+
+    def at(self, position: int) -> Snapshot:
+        """The state after the event at the position: what ``restore_snapshot(events, position=position)`` gives.
+
+        Raises:
+            PositionError: there is no such event.
+            NoFrameError: nothing had started yet.
+        """
+        self.timeline.checked(position)
+        if self._first is None or position < self._first:
+            raise NoFrameError(self.timeline.nearest(position))
+        root_id, frames = self._frames(position)
+        now = time.time_ns() // 1_000_000
+        event = self.timeline.events[position]
+        origin = Provenance(trace_id=self.timeline.trace_id, span_id=event.span_id, anchor="after", source="restore")
+        return Snapshot(
+            process_id=f"restore:latest:{now}", timestamp=now, provenance=origin, root_id=root_id, frames=frames
+        )
+
+    def _pass(self) -> None:
+        events, changes, ends = self.timeline.events, self._changes, self._ends
+        machine = RestoreMachine(self.timeline.ancestry, changes)
+        feed = machine.feed
+        step = max(_CLOSEST, len(events) // _WAY_POINTS)
+        facts: RootFacts | None = None
+        for i, event in enumerate(events):
+            if i % step == 0:
+                self._way_points.append(_WayPoint(i - 1, machine.way_point()))
+            feed(event)
+            ends.append(len(changes))
+            now = machine.root_facts
+            if now != facts:
+                facts = now
+                self._facts.append((i, now))
+            if self._first is None and machine.has_frame:
+                self._first = i
+
+    def _frames(self, position: int) -> tuple[str, dict[str, Frame]]:
+        """The root's call id and all frames at a position."""
+        start = self._way_points[bisect_right(self._way_points, position, key=_position_of) - 1]
+        remade = _Remade(start.frames)
+        first = self._ends[start.position] if start.position >= 0 else 0
+        for change in self._changes[first : self._ends[position]]:
+            remade.make(change)
+        remade.settle()
+        frames = remade.frames
+        facts = self._facts[bisect_right(self._facts, position, key=_place_of) - 1][1]
+        root = frames[ROOT_ID]
+        is_single = len(root.children) == 1 and not facts.is_used
+        if root.children:
+            top = frames[root.children[0]]
+            parent_id = None if is_single else ROOT_ID
+            if top.parent_id != parent_id:
+                top = remade.writable(top.call_id)
+                top.parent_id = parent_id
+            if is_single:
+                del frames[ROOT_ID]
+                root = top
+        frames[root.call_id] = concluded(root, frames, facts)
+        return root.call_id, frames
+
+
+def _position_of(point: _WayPoint) -> int:
+    return point.position
+
+
+def _place_of(fact: tuple[int, RootFacts]) -> int:
+    return fact[0]
+
+
+class _Remade:
+    """The frames of a way point with changes made again; the way point's own stay as they are."""
+
+    def __init__(self, frames: dict[str, Frame]) -> None:
+        self.frames = frames.copy()
+        self._own: set[str] = set()
+        self._ledger = Ledger()
+        self._ledger.hand_out()  # the way point holds its entries
+        self._spent: dict[str, UsageStats] = {}
+        """What each frame itself spent since the way point."""
+
+    def writable(self, call_id: str) -> Frame:
+        """The frame, to be changed."""
+        frame = self.frames[call_id]
+        if call_id not in self._own:
+            self._own.add(call_id)
+            frame = self.frames[call_id] = frame.copy()
+        return frame
+
+    def make(self, change: Change) -> None:
+        """Make one change again."""
+        call_id, what, args = change
+        frame = self.writable(call_id)
+        if what is record:
+            record(frame, self._ledger, *args)
+        elif what is spend:
+            stats = self._spent.get(call_id)
+            if stats is None:
+                stats = self._spent[call_id] = UsageStats()
+            stats.add_model_call(*args)
+        else:
+            what(frame, *args)
+            if what is add_child:
+                event, place = args
+                self.frames[place.call_id] = opened(event, place)
+                self._own.add(place.call_id)
+
+    def settle(self) -> None:
+        """Put outcomes in order and add what was spent to the frames above: last, when all changes are made."""
+        self._ledger.hand_out()
+        spent = self._spent
+        if not spent:
+            return
+        below: dict[str, UsageStats] = {}
+        for call_id in reversed(list(self.frames)):  # children come after their parents
+            own, total = spent.get(call_id), below.pop(call_id, None)
+            if own is None and total is None:
+                continue
+            total = total or UsageStats()
+            frame = self.writable(call_id)
+            if own is not None:
+                total.merge(own)
+                frame.budget.own.merge(own)
+            frame.budget.aggregate.merge(total)
+            if call_id != ROOT_ID:
+                into = below.setdefault(frame.parent_id or ROOT_ID, UsageStats())
+                into.merge(total, with_items=self._is_shallow(frame))
+        spent.clear()
+
+    def _is_shallow(self, frame: Frame) -> bool:
+        """Not deeper than frames are written: the same limit as where budgets are summed in one pass."""
+        for _ in range(MAX_DEPTH):
+            if frame.parent_id is None or frame.parent_id == ROOT_ID:
+                return True
+            frame = self.frames[frame.parent_id]
+        return False
