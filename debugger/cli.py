@@ -13,7 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, cast
+from typing import Final, NoReturn, Protocol, cast
 
 from .commands import COMMANDS, DEFAULT, Command
 
@@ -24,6 +24,13 @@ EXIT_INTERRUPTED: Final = 130
 class _Module(Protocol):
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the words in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message} (`{self.prog} --help` says more)\n")
 
 
 class _Version(argparse.Action):
@@ -44,9 +51,9 @@ def _module(command: Command) -> _Module:
     return cast(_Module, importlib.import_module(f".commands.{command.module}", __package__))
 
 
-def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def build_parser(words: Sequence[str]) -> _Parser:
     """The parser for these words: all commands by name, the options only of the one that is meant."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="retrospan",
         description="Time-travel debugger for LLM agents: open a trace, restore any point of it, run it again.",
         epilog="PATH may be a file, a folder, a .gz or .zip file, or - for standard input. "
@@ -67,7 +74,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     names = {command.name for command in COMMANDS}
     first = words[0] if words else None
     if DEFAULT is not None and first not in names and first not in ("-h", "--help", "--version"):
-        parser = argparse.ArgumentParser(prog="retrospan", description=DEFAULT.help)
+        parser = _Parser(prog="retrospan", description=DEFAULT.help)
         module = _module(DEFAULT)
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)

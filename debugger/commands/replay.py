@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ReplayError
+from ..errors import DebuggerError, ReplayError
 from ._input import add_input, exit_code, load_input
 from .snapshot import SeveralTracesError, add_cut
 
@@ -58,13 +58,39 @@ def run(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         chosen = _traces(store, args)
-        reports = [_replay(store, args, trace_id) for trace_id in chosen]
+        if len(chosen) == 1:
+            reports = [_replay(store, args, chosen[0])]
+        else:
+            reports = [_replay_or_say_why(store, args, trace_id) for trace_id in chosen]
     if args.json:
         found = [report_to_json(report) for report in reports]
         sys.stdout.write(json.dumps(found if len(chosen) > 1 else found[0], indent=2) + "\n")
     else:
         sys.stdout.write("\n".join(_text(report) for report in reports))
     return exit_code(args, summary) or int(not all(map(is_yes, reports)))
+
+
+def _replay_or_say_why(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+    """One of several: what cannot be replayed is reported, and the others go on."""
+    from runtime.errors import RuntimeFault
+
+    from ..replay.model import ReplayJob, ReplayReport
+
+    try:
+        return _replay(store, args, trace_id)
+    except (DebuggerError, RuntimeFault) as fault:
+        why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
+        say(f"trace {trace_id[:12]}: {why}")
+        return ReplayReport(
+            job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
+            trace_id=None,
+            trace_path=None,
+            ended="failed",
+            same_output=None,
+            output=None,
+            recorded_output=None,
+            error=why,
+        )
 
 
 def _traces(store: Store, args: Namespace) -> list[str]:

@@ -27,17 +27,27 @@ def run(args: Namespace) -> int:
             "bundled ones, `retrospan --help` lists the commands\n"
         )
         return 2
+    missing = next((path for path in args.paths if path != "-" and not Path(path).exists()), None)
+    if missing is not None:
+        raise DebuggerError(f"{missing}: no such file or folder", hint=_meant(missing))
     if not is_terminal():
         raise NoTerminalError(
             "the screen needs a terminal, and this is none", hint="`retrospan show FILE` prints the calls as text"
         )
-    for path in args.paths:
-        if path != "-" and not Path(path).exists():
-            raise DebuggerError(f"{path}: no such file or folder")
     if "-" in args.paths:
         raise DebuggerError("the screen reads keys from standard input, so a trace cannot come from there",
                             hint="save it to a file first")  # fmt: skip
     return open_screen(args.paths)
+
+
+def _meant(word: str) -> str:
+    """A command that the word may have been meant for."""
+    from difflib import get_close_matches
+
+    from . import COMMANDS
+
+    near = get_close_matches(word, [command.name for command in COMMANDS], n=1)
+    return f"did you mean `retrospan {near[0]}`?" if near else ""
 
 
 def is_terminal() -> bool:

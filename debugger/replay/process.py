@@ -38,7 +38,7 @@ class ChildProcess:
         # elsewhere.
         environment["OTEL_SDK_DISABLED"] = "true"
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, home, str(job_read), str(news_write)],
+            [sys.executable, "-I", "-B", "-c", _START, home, str(job_read), str(news_write)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import sys
 
@@ -30,6 +31,8 @@ def type_name_of(error: BaseException) -> ErrorInfo:
     """The error as data; one that stands for a recorded error keeps the recorded class name."""
     if isinstance(error, ReplayedError):
         return ErrorInfo(error.type_name, error.message)
+    if isinstance(error, asyncio.CancelledError) and not str(error):
+        return ErrorInfo.of(asyncio.CancelledError("cancelled"))
     return ErrorInfo.of(error)
 
 
