@@ -225,6 +225,8 @@ def _outer_first(inner_of: dict[int, list[int]], above: Sequence[int | None]) ->
 def _is_same_call(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind != inner.kind:
         return False
+    if outer.convention in _OWN and inner.convention in _OWN:
+        return False  # nobody writes ours twice: an agent calls itself, a tool's function asks a model
     if outer.kind in ("llm", "embedding"):
         return True
     if outer.kind == "agent":

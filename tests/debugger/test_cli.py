@@ -118,7 +118,7 @@ BAD = [
     ("an empty file", b"", "no spans in {path} (empty)"),
     ("a picture", b"\x89PNG\r\n\x1a\n\x00", "{path}: looks like a PNG image; " + READ),
     ("half a line", line(span())[:80], "{path}, line 1: ends in the middle"),
-    ("other JSON", b'{"a": 1}', "{path}: looks like JSON that is no OTLP request; " + READ),
+    ("other JSON", b'{"a": 1}', "{path}: looks like JSON that is no trace; " + READ),
     ("only logs", b'{"resourceLogs": []}', "{path}: no spans in it"),
     ("no spans at all", b'{"resourceSpans": []}', "{path}: no spans in it"),
 ]  # fmt: skip
