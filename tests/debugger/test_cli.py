@@ -178,7 +178,7 @@ def test_lines_fit_the_terminal(
     assert main([command, str(LANGCHAIN), str(wide)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(width_of, lines)) <= width
-    assert any("invoke_agent" in text for text in lines)
+    assert any("travel" in text for text in lines)
 
 
 def test_the_tree(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,22 @@ def test_help_names_every_command_and_each_has_help() -> None:
 @pytest.mark.parametrize("words", [["list"], ["show", "--nonsense", "x"], ["list", "--json"]])
 def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
-    assert "usage: retrospan" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert said.startswith("retrospan")
+    assert "--help` says more" in said
+
+
+@pytest.mark.parametrize(("word", "meant"), [("shwo", "show"), ("reply", "replay"), ("zzz", None)])
+def test_a_mistyped_command_gets_a_hint(word: str, meant: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word, "x.jsonl"]) == 2
+    said = capsys.readouterr().err
+    assert (f"did you mean `retrospan {meant}`?" in said) if meant else ("did you mean" not in said)
+
+
+def test_too_few_digits_of_an_id_are_said_to_be_too_few(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(LANGCHAIN), "--trace", "a5"]) == 2
+    assert "at least its first 4 digits" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
