@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -48,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Replay the chosen trace, or each trace of the input; exit 1 when one of them did not come out the same."""
     from ..replay.report import is_yes, report_to_json
+    from ._json import dump
 
     store, summary = load_input(args)
     with store:
@@ -55,10 +55,11 @@ def run(args: Namespace) -> int:
         reports = [_replay(store, args, trace_id) for trace_id in chosen]
     if args.json:
         found = [report_to_json(report) for report in reports]
-        sys.stdout.write(json.dumps(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+        sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
     else:
         sys.stdout.write("\n".join(_text(report) for report in reports))
-    return exit_code(args, summary) or int(not all(map(is_yes, reports)))
+    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
+    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
 
 def _traces(store: Store, args: Namespace) -> list[str]:
@@ -105,6 +106,8 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         say(f"the agent printed: {line}")
     for line in report.traceback:
         say(f"the agent failed: {line}")
+    if job.output and report.trace_fault:
+        say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
 
 
@@ -137,4 +140,4 @@ def _text(report: ReplayReport) -> str:
 
     # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
     text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
-    return text + (f"the replay's own trace: {report.job.output}\n" if report.job.output else "")
+    return text + (f"the replay's own trace: {report.job.output}\n" if report.trace_path and report.job.output else "")
