@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..errors import UnreadableInputError
+from ..errors import DebuggerError, UnreadableInputError
 
 if TYPE_CHECKING:
     from ..store import IssueRow, LoadProgress, LoadSummary, Store
@@ -39,6 +40,23 @@ def id_word(word: str) -> str:
     if not word:
         raise ArgumentTypeError("an empty text is no id")
     return word.encode("utf-8", "replace").decode()
+
+
+def keep_input(args: Namespace, store: Store) -> None:
+    """Refuse an output file that the input was read from: writing would destroy the recording.
+
+    Raises: DebuggerError.
+    """
+    output: Path | None = args.output
+    if output is None or not output.exists():
+        return
+    for source in {*args.paths, *(row.source for row in store.traces())}:
+        try:
+            same = output.samefile(source)
+        except OSError:
+            continue  # standard input, or a member of an archive
+        if same and output.is_file():
+            raise DebuggerError(f"-o {output}: the input was read from there", hint="name another file")
 
 
 def load_input(args: Namespace) -> tuple[Store, LoadSummary]:

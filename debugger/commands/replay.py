@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ._input import add_input, exit_code, load_input
+from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def run(args: Namespace) -> int:
 
     store, summary = load_input(args)
     with store:
+        keep_input(args, store)
         chosen = _traces(store, args)
         reports = [_replay(store, args, trace_id) for trace_id in chosen]
     if args.json:

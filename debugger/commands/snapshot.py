@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError
-from ._input import add_input, exit_code, id_word, load_input
+from ._input import add_input, exit_code, id_word, keep_input, load_input
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -49,6 +49,7 @@ def run(args: Namespace) -> int:
     """Write the snapshot, or one line for each cut."""
     store, summary = load_input(args)
     with store:
+        keep_input(args, store)
         trace_id = chosen_trace(store, args.trace)
         lines = _lines(args, store, trace_id)
         # The first line is made before the file is opened: a cut that cannot be restored leaves no empty file behind.

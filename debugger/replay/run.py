@@ -39,10 +39,12 @@ def run_replay(
     Raises:
         RestoreError: the cut cannot be restored.
         EntryPointError: there is no function to run, or its module does not load.
-        ReplayError: the trace of the replay cannot be written.
+        ReplayError: the trace of the replay cannot be written, or would overwrite the recording.
     """
     cut = recording.snapshot(job.span_id, job.anchor)
     entry = find_entry_point(recording, job)
+    if any(is_same_file(trace_file, source) for source in recording.sources):
+        raise ReplayError(f"{trace_file} is the recording itself", hint="name another file for the replay's own trace")
     try:
         trace_file.write_bytes(b"")
     except OSError as fault:
@@ -130,6 +132,14 @@ def _has_content(trace_file: Path) -> bool:
         return trace_file.stat().st_size > 0
     except OSError:
         # The agent's code may do with files what it likes.
+        return False
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """True where both names lead to one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
         return False
 
 

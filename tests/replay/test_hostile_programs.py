@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from debugger.cli import main
-from debugger.errors import EntryPointError
+from debugger.errors import EntryPointError, ReplayError
 from debugger.replay.entry import named_by_trace, named_by_user
 from debugger.replay.model import ReplayJob
 from debugger.replay.news import End, read_news
@@ -247,6 +248,30 @@ def test_a_trace_that_the_program_removes_is_a_fault_of_the_trace_alone(tmp_path
     report = run_replay(recording, job, trace)
     assert (report.ended, report.output, report.trace_path) == ("done", 1, None)
     assert report.trace_fault
+
+
+@pytest.mark.parametrize("command", ["replay", "snapshot"])
+@pytest.mark.parametrize("named", ["file", "folder", "link"])
+def test_the_recording_is_never_overwritten(command, named, tmp_path, capsys):
+    trace = tmp_path / "order_watch.otlp.jsonl"
+    shutil.copy(SAMPLE, trace)
+    link = tmp_path / "link"
+    link.symlink_to(trace)
+    output = link if named == "link" else trace
+    source = tmp_path if named == "folder" else trace
+    assert main([command, str(source), "-o", str(output)]) == 2
+    assert "the input was read from there" in capsys.readouterr().err
+    assert trace.read_bytes() == SAMPLE.read_bytes()
+
+
+def test_a_replay_refuses_the_recording_as_its_own_file(tmp_path):
+    trace = tmp_path / "t.jsonl"
+    shutil.copy(SAMPLE, trace)
+    own = renamed(tmp_path, "hostile.py:fine")
+    before = trace.read_bytes()
+    with pytest.raises(ReplayError, match="is the recording itself"):
+        run_replay(own, ReplayJob(trace_id=own.trace_id), trace)
+    assert trace.read_bytes() == before
 
 
 def test_a_recorded_output_that_is_no_json_is_compared_all_the_same(tmp_path, capsys):
