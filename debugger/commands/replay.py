@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError, ReplayError
-from ._input import add_input, exit_code, load_input
+from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
@@ -54,9 +54,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Replay the chosen trace, or each trace of the input; exit 1 when one of them did not come out the same."""
     from ..replay.report import is_yes, report_to_json
+    from ._json import dump
 
     store, summary = load_input(args)
     with store:
+        keep_input(args, store)
         chosen = _traces(store, args)
         if len(chosen) == 1:
             reports = [_replay(store, args, chosen[0])]
@@ -64,10 +66,11 @@ def run(args: Namespace) -> int:
             reports = [_replay_or_say_why(store, args, trace_id) for trace_id in chosen]
     if args.json:
         found = [report_to_json(report) for report in reports]
-        sys.stdout.write(json.dumps(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+        sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
     else:
         sys.stdout.write("\n".join(_text(report) for report in reports))
-    return exit_code(args, summary) or int(not all(map(is_yes, reports)))
+    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
+    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
 
 def _replay_or_say_why(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
@@ -150,6 +153,8 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         say(f"the agent printed: {line}")
     for line in report.traceback:
         say(f"the agent failed: {line}")
+    if job.output and report.trace_fault:
+        say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
 
 
@@ -182,4 +187,4 @@ def _text(report: ReplayReport) -> str:
 
     # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
     text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
-    return text + (f"the replay's own trace: {report.job.output}\n" if report.job.output else "")
+    return text + (f"the replay's own trace: {report.job.output}\n" if report.trace_path and report.job.output else "")

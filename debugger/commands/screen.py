@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DebuggerError
+from ._input import path_word
 
 
 class NoTerminalError(DebuggerError):
@@ -16,7 +17,7 @@ class NoTerminalError(DebuggerError):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="file, folder, .gz or .zip")
+    parser.add_argument("paths", metavar="PATH", nargs="*", type=path_word, help="file, folder, .gz or .zip")
 
 
 def run(args: Namespace) -> int:

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ._input import add_input, exit_code, load_input
+from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
     from ..analysis.tree import Forest
@@ -26,7 +26,7 @@ _WIDE_ENOUGH_FOR_IDS: Final = 140
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
-    parser.add_argument("--trace", metavar="T", help="only this trace: its id, or the first digits of it")
+    parser.add_argument("--trace", metavar="T", type=id_word, help="only this trace: its id, or the first digits of it")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 

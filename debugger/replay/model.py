@@ -81,7 +81,7 @@ class ReplayReport:
     trace_id: str | None
     """The replay's own trace."""
     trace_path: Path | None
-    """The file that holds it."""
+    """The file that holds it; None where it could not be written."""
     ended: Ended
     same_output: bool | None
     """None when the run did not come to its end."""
@@ -98,6 +98,8 @@ class ReplayReport:
     """What the agent's program printed, line by line."""
     traceback: tuple[str, ...] = ()
     """Where a run failed that had not failed in this way when it was recorded."""
+    trace_fault: str | None = None
+    """Why the replay's own trace could not be written; None when it was."""
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

@@ -13,6 +13,7 @@ from ..messages import Json, Outcome, OutcomeStatus, json_safe
 from ..models import Model
 from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
+from ._body import bodies
 from ._context import Context, current, current_context, current_span
 from ._revive import type_name_of
 
@@ -66,6 +67,8 @@ class Agent(Generic[P, R]):
         run = frame.run
         frame.input = _input_json(self.fn, args, kwargs)
         frame.opened_in = current_span.get()
+        frame.started = run.tick()
+        parent.children[frame.call_id] = frame
         frame.span_id = run.start(
             AgentStart,
             frame.opened_in,
@@ -74,9 +77,8 @@ class Agent(Generic[P, R]):
             input=frame.input,
             memory=dict(frame.memory_start),
         )
-        parent.children[frame.call_id] = frame
         frame.task = asyncio.current_task()
-        token, span_token = current.set(frame), current_span.set(frame.span_id)
+        tokens = current.set(frame), current_span.set(frame.span_id), bodies.set(())
         outcome = Outcome(status="aborted")
         try:
             recorded = run.completed_frame(frame)
@@ -99,8 +101,10 @@ class Agent(Generic[P, R]):
             outcome = Outcome(status=status, error=frame.error)
             raise
         finally:
-            current.reset(token)
-            current_span.reset(span_token)
+            current.reset(tokens[0])
+            current_span.reset(tokens[1])
+            bodies.reset(tokens[2])
+            frame.ended = run.tick()
             run.end(AgentEnd, frame.span_id, outcome=outcome)
 
     def _revive(self, output: Json) -> R:
@@ -109,7 +113,9 @@ class Agent(Generic[P, R]):
         return revived
 
     async def _generations(self, frame: Context, args: Any, kwargs: Any) -> R:
+        generation = 0
         while True:
+            frame.generation = generation
             given = _input_json(self.fn, args, kwargs)
             frame.run.point(frame.span_id, GenerationStart, generation=frame.generation, input=given)
             reason = "error"
@@ -128,8 +134,8 @@ class Agent(Generic[P, R]):
                 return result
             if result.args or result.kwargs:
                 args, kwargs = result.args, result.kwargs
-            frame.generation += 1
-            if frame.generation >= self.max_generations:
+            generation += 1
+            if generation >= self.max_generations:
                 raise RebornLimitError(self.id, self.max_generations)
             # A handler that never awaits anything must still let others run and be cancelled between generations.
             await asyncio.sleep(0)

@@ -14,17 +14,38 @@ def revive(error: ErrorInfo) -> Exception:
     """An exception of the recorded class with the recorded message.
 
     The class is looked up only among the builtins and the modules that are loaded already: a trace is data from outside
-    and must not import anything. Its own ``__init__`` is not run, so extra fields are missing. Where no class is
-    found, or
-    it does not print as recorded, a ``ReplayedError`` stands for it.
+    and must not import anything. Its own ``__init__`` is not run, so extra fields are missing. One that would not print
+    as recorded (a KeyError quotes its text) is of a subclass that does. Where there is no such class, a
+    ``ReplayedError`` stands for it.
     """
     kind = _find_class(error.type)
     if kind is not None:
-        revived = kind.__new__(kind)
-        revived.args = (error.message,)
-        if _prints_as(revived, error.message):
-            return revived
+        for make in (_bare, _printing):
+            revived = make(kind, error.message)
+            if revived is not None and _prints_as(revived, error.message):
+                return revived
     return ReplayedError(error.type, error.message)
+
+
+def _bare(kind: type[Exception], message: str) -> Exception | None:
+    try:
+        # The members of a group are not recorded, and it cannot be without any.
+        given = (message, [ReplayedError("Exception", message)]) if issubclass(kind, ExceptionGroup) else ()
+        revived = kind.__new__(kind, *given)
+        revived.args = (message,)
+    except Exception:  # noqa: BLE001 - the border of foreign code: a class that cannot be made without its own arguments
+        return None
+    return revived
+
+
+def _printing(kind: type[Exception], message: str) -> Exception | None:
+    """Of a subclass with the same names that prints the message, whatever the class itself makes of it."""
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: message}
+    try:
+        stand_in = type(kind.__name__, (kind,), names)
+    except Exception:  # noqa: BLE001 - the border of foreign code: a class that must not have subclasses
+        return None
+    return _bare(stand_in, message)
 
 
 def type_name_of(error: BaseException) -> ErrorInfo:

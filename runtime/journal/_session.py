@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -133,10 +133,10 @@ class ReplaySession:
             self._go_live(kind, name, call_id, found.content_hash)
             return None
 
-    def use_up(self, scope: str, span_ids: Iterable[str]) -> None:
-        """A tool was answered without running it: what it had asked inside answers no one else in the frame."""
+    def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
+        """As ``Matcher.use_up``."""
         with self._lock:
-            self._matcher.use_up(scope, span_ids)
+            self._matcher.use_up(scope, tool_span_id, inside)
 
     def skip(self, name: str, call_id: str) -> None:
         """A completed sub-agent was not run again."""
