@@ -291,7 +291,9 @@ def _in_group(spans: Sequence[Narrow], group: Sequence[int]) -> Iterable[Pair]:
 def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind != inner.kind or not _other_source(outer, inner):
         return False
-    if (inner.end_unix_nano or 0) > (outer.end_unix_nano or 0):
+    # One that ends later is a twin only where the counts prove it: a stream is read to its end by one, not the other.
+    proven = outer.output_tokens is not None and outer.output_tokens == inner.output_tokens
+    if (inner.end_unix_nano or 0) > (outer.end_unix_nano or 0) and not proven:
         return False
     if outer.kind == "agent":
         return _agent(outer) is not None and _agent(outer) == _agent(inner)

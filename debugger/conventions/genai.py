@@ -25,6 +25,8 @@ _KINDS: Final[dict[str, CallKind]] = {
     "chat": "llm",
     "generate_content": "llm",
     "text_completion": "llm",
+    "chat.completions": "llm",
+    "text.completions": "llm",
     "invoke_agent": "agent",
     "execute_tool": "tool",
     "embeddings": "embedding",
