@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from ..errors import RebornLimitError
-from ..messages import Json, Outcome, OutcomeStatus, json_safe
+from ..messages import Json, Outcome, json_safe
 from ..models import Model
 from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
 from ._body import bodies
 from ._context import Context, current, current_context, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,9 +96,8 @@ class Agent(Generic[P, R]):
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
             return result
         except BaseException as error:
-            status: OutcomeStatus = "error" if isinstance(error, Exception) else "aborted"
-            frame.status, frame.error = "failed", type_name_of(error)
-            outcome = Outcome(status=status, error=frame.error)
+            outcome = outcome_of(error)
+            frame.status, frame.error = "failed", outcome.error
             raise
         finally:
             current.reset(tokens[0])

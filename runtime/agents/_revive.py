@@ -6,8 +6,8 @@ import asyncio
 import builtins
 import sys
 
-from ..errors import ReplayedError
-from ..messages import ErrorInfo
+from ..errors import ReplayedError, ReplayStop
+from ..messages import ErrorInfo, Outcome
 
 
 def revive(error: ErrorInfo) -> Exception:
@@ -55,6 +55,13 @@ def type_name_of(error: BaseException) -> ErrorInfo:
     if isinstance(error, asyncio.CancelledError) and not str(error):
         return ErrorInfo.of(asyncio.CancelledError("cancelled"))
     return ErrorInfo.of(error)
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """What came of a call that raised. The end of a replay is no error of the call: it was only not gone on with."""
+    if isinstance(error, ReplayStop):
+        return Outcome(status="aborted")
+    return Outcome(status="error" if isinstance(error, Exception) else "aborted", error=type_name_of(error))
 
 
 def _find_class(name: str) -> type[Exception] | None:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import AgentError, RuntimeFault
 from ..journal import Journal, ReplayPolicy, ReplaySession
-from ..messages import Json, JsonObject, Outcome, OutcomeStatus, canonical_json, json_safe
+from ..messages import Json, JsonObject, Outcome, canonical_json, json_safe
 from ..models import Model
 from ..snapshot import Frame, Snapshot
 from ..tools import ApprovalHook, Middleware, current_host
 from ..trace import Emitter, RunEnd, RunStart, Subscriber, TraceEvent, TraceFileWriter
 from ._agent import Agent
 from ._context import Context, current, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of
 from ._tool_calls import ToolCaller
 
 if TYPE_CHECKING:
@@ -174,9 +174,8 @@ class Run:
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
             return result
         except BaseException as error:
-            status: OutcomeStatus = "error" if isinstance(error, Exception) else "aborted"
-            self.root.status, self.root.error = "failed", type_name_of(error)
-            outcome = Outcome(status=status, error=self.root.error)
+            outcome = outcome_of(error)
+            self.root.status, self.root.error = "failed", outcome.error
             raise
         finally:
             current.reset(tokens[0])

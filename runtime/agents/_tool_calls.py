@@ -24,7 +24,7 @@ from ..trace import ToolAttempt, ToolEnd, ToolStart
 from ._adopt import adopt
 from ._body import REQUEST, Body, bodies, note_call
 from ._context import Context, current_context, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of, type_name_of
 from ._serve import Served, serve
 from ._values import keep_value, take
 
@@ -212,8 +212,7 @@ class _ToolCall:
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
         except BaseException as raised:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
             error = raised
-            status = "error" if isinstance(raised, Exception) else "aborted"
-            outcome = Outcome(status="error" if status == "error" else "aborted", error=type_name_of(raised))
+            outcome = outcome_of(raised)
         by, origin = (last.by, last.origin_span_id) if last else ("none", None)
         return Served(outcome, by, origin, value, error)
 
