@@ -69,7 +69,7 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
         note(str(fault.filename), fault.strerror or "cannot be read")
 
     for here, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
         for name in sorted(files):
             path = Path(here, name)
             if not name.startswith(".") and path.is_file():

@@ -118,7 +118,8 @@ class Ingest:
         if form is None:
             self.unrecognised += bool(source.head)
             reason = f"looks like {looks_like(source.head)}" if source.head else "empty"
-            self.note(source.path, None, reason, True)
+            # A file that lies beside the traces in a folder was not asked for; it is listed, but nothing was lost.
+            self.note(source.path, None, reason, source.is_named)
             return
         self.source_id += 1
         self._database.append("sources", [(self.source_id, source.path)])
