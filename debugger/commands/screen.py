@@ -52,8 +52,11 @@ def _meant(word: str) -> str:
 
 
 def is_terminal() -> bool:
-    """True where keys can be read and a screen drawn."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """True where keys can be read and a screen drawn.
+
+    Textual draws on standard error, so that has to be the terminal as well.
+    """
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def open_screen(paths: Sequence[str | Path]) -> int:

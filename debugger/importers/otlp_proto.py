@@ -27,6 +27,8 @@ _REQUEST_FIELD: Final = 0x0A
 """Field 1 of a request, of either kind: a list of what one resource sent."""
 _INT64_MAX: Final = 2**63 - 1
 _BATCH: Final = 1024
+_ENOUGH: Final = 1 << 18
+"""Bytes that are gathered before whole requests are looked for."""
 
 
 def sniff(head: bytes) -> bool:
@@ -56,9 +58,10 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
     buffer = bytearray()
     delimited: bool | None = None
     reader = _Reader(note)
+    enough = _ENOUGH
     for block in blocks:
         buffer += block
-        if len(buffer) < 16:
+        if len(buffer) < enough:  # blocks end at line feeds, of which binary data has many
             continue
         if delimited is None:
             delimited = buffer[0] != _REQUEST_FIELD
@@ -68,6 +71,7 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
             note(None, f"not OTLP protobuf from here on: {fault}", True)
             yield from reader.flush()
             return
+        enough = len(buffer) + _ENOUGH
     if delimited is None:
         delimited = bool(buffer) and buffer[0] != _REQUEST_FIELD
     try:
@@ -254,6 +258,25 @@ def _list(data: bytes, depth: int) -> dict[str, Any]:
 
 
 def _pair(data: bytes, depth: int = 0) -> dict[str, Any]:
+    return _plain_pair(data) or _any_pair(data, depth)
+
+
+def _plain_pair(data: bytes) -> dict[str, Any] | None:
+    """A key and a text, in the order in which everybody writes them, without a generator: nearly all attributes."""
+    size = len(data)
+    if size < 6 or data[0] != 0x0A or data[1] >= 0x80 or size < (at := data[1] + 2) + 4 or data[at] != 0x12:
+        return None
+    key = data[2:at]
+    inner, at = (data[at + 1], at + 2) if data[at + 1] < 0x80 else varint(data, at + 1)
+    if at + inner != size or inner < 2 or data[at] != 0x0A:
+        return None
+    length, at = (data[at + 1], at + 2) if data[at + 1] < 0x80 else varint(data, at + 1)
+    if at + length != size:
+        return None
+    return {"key": _text(key), "value": {"stringValue": _text(data[at:])}}
+
+
+def _any_pair(data: bytes, depth: int) -> dict[str, Any]:
     key, value = "", {}
     for number, _, inner in fields(data):
         if isinstance(inner, bytes):

@@ -104,3 +104,13 @@ def test_a_snapshot_is_json_whatever_the_trace_holds(
     assert "nan" in text
     for document in text.splitlines() if options else [text]:
         json.loads(document, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("missing", ["stdin", "stdout", "stderr"])
+def test_the_screen_needs_all_three_streams(
+    missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda is_there=name != missing: is_there)
+    assert main([str(SAMPLE)]) == 2
+    assert "the screen needs a terminal" in capsys.readouterr().err

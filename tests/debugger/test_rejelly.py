@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def shuffled(events: list[Any]) -> list[Any]:
     return out
 
 
-FORMS = {
+FORMS: dict[str, Callable[[list[Any]], bytes]] = {
     "array": lambda events: json.dumps(events).encode(),
     "indented": lambda events: json.dumps(events, indent=2).encode(),
     "object": lambda events: json.dumps({"name": "x", "events": events, "frames": [{"a": [1]}]}).encode(),
