@@ -78,6 +78,8 @@ class Outcome:
     duration_ns: int | None = None
     lost: str | None = None
     """Why this outcome cannot answer again (not JSON, content not recorded); None when it can."""
+    inferred: tuple[str, ...] = field(default=(), compare=False)
+    """What was taken from another span of the trace; restore notes it in the frame, and it is not written."""
 
     @property
     def can_answer(self) -> bool:

@@ -131,6 +131,8 @@ def record(
     """An outcome for the journal; without a hash nothing can be keyed, which is noted."""
     if outcome.lost is not None:
         frame.note("missing", NO_ANSWER, span_id)
+    for reason in outcome.inferred:
+        frame.note("inferred", reason, span_id)
     if not content_hash:
         frame.note("missing", NO_HASH, span_id)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from runtime.messages import (
     json_safe,
     message_to_json,
 )
+from runtime.snapshot import restore_snapshot
 from runtime.trace import Span, SpanEvent, events_of
 
 START = 1_760_000_000_000_000_000
@@ -682,3 +683,12 @@ def test_every_family_is_found_by_its_marks(family: Any) -> None:
     assert family.marks <= PROMOTED_KEYS, "a mark that is not read while loading marks nothing"
     view = View({key: "chat" for key in family.marks}, "", 0)
     assert family.recognises(view)
+
+
+def test_a_restored_frame_says_what_was_taken_from_elsewhere() -> None:
+    model = asking(("c1", "t", {"city": "Lyon"}), number=2)
+    desk = span({"openinference.span.kind": "AGENT", "agent.name": "desk"}, ms=90)
+    made = [desk, replace(model, **child(1)), tool_span("Lyon", number=3, **child(1))]
+    frames = restore_snapshot(events_of(calls_of(made, {}))).frames.values()
+    notes = [note.what for frame in frames for note in frame.fidelity if note.level == "inferred"]
+    assert any("the model's tool call" in what for what in notes)
