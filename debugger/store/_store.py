@@ -226,9 +226,9 @@ class Store:
 
         Raises: UnknownTraceError, ShortIdError, AmbiguousIdError.
         """
-        matches = tuple(str(row[0]) for row in self._database.query("trace_ids_by_prefix", {"prefix": text.lower()}))
-        if text.lower() in matches:
-            return text.lower()
+        matches = self._ids("trace_ids_by_prefix", text)
+        if matches[:1] in ((text,), (text.lower(),)):
+            return matches[0]
         if len(text) < _PREFIX_LENGTH:
             raise ShortIdError(text, _PREFIX_LENGTH)
         if not matches:
@@ -242,10 +242,9 @@ class Store:
 
         Raises: UnknownSpanError, ShortIdError, AmbiguousIdError.
         """
-        found = self._database.query("span_ids_by_prefix", {"trace_id": trace_id, "prefix": text.lower()})
-        matches = tuple(str(row[0]) for row in found)
-        if text.lower() in matches:
-            return text.lower()
+        matches = self._ids("span_ids_by_prefix", text, trace_id=trace_id)
+        if matches[:1] in ((text,), (text.lower(),)):
+            return matches[0]
         if len(text) < _PREFIX_LENGTH:
             raise ShortIdError(text, _PREFIX_LENGTH)
         if not matches:
@@ -253,6 +252,14 @@ class Store:
         if len(matches) > 1:
             raise AmbiguousIdError(text, matches)
         return matches[0]
+
+    def _ids(self, query: str, text: str, **parameters: str) -> tuple[str, ...]:
+        """The ids that start with a text, a whole one first: as it is written, else in lower case, as hex ids are."""
+        for wanted in dict.fromkeys((text, text.lower())):
+            found = tuple(str(row[0]) for row in self._database.query(query, {"prefix": wanted, **parameters}))
+            if found:
+                return found
+        return ()
 
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""

@@ -253,3 +253,11 @@ def test_times(milliseconds: Any, expected: int | None) -> None:
 def test_other_files_are_not_taken_for_events(data: bytes) -> None:
     form = format_of(data)
     assert form is None or form.name != "rejelly events"
+
+
+def test_ids_that_are_no_hex_digits_are_found_as_they_are_written(tmp_path: Path) -> None:
+    script = Script().agent("A").agent("Ab", "A").end("Ab", "A").end("A")
+    with loaded(tmp_path, script.events) as store:
+        assert store.resolve_span("t1", "A") == "A"
+        assert store.resolve_span("t1", "Ab") == "Ab"
+        assert store.resolve_trace("t1") == "t1"
