@@ -107,8 +107,12 @@ class Agent(Generic[P, R]):
             run.end(AgentEnd, frame.span_id, outcome=outcome)
 
     def _revive(self, output: Json) -> R:
-        """A recorded output as the type that the handler says it returns."""
-        revived: R = revive_as(get_type_hints(self.fn).get("return", Any), output)
+        """A recorded output as the type that the handler says it returns; as JSON where that cannot be told."""
+        try:
+            kind = get_type_hints(self.fn).get("return", Any)
+        except NameError:
+            kind = Any
+        revived: R = revive_as(kind, output)
         return revived
 
     async def _generations(self, frame: Context, args: Any, kwargs: Any) -> R:
@@ -162,8 +166,8 @@ def agent(
 
     def decorate(fn: Callable[P, Awaitable[R]]) -> Agent[P, R]:
         called = name or getattr(fn, "__name__", "")
-        if not called or any(c in called for c in FORBIDDEN):
-            raise ValueError(f"agent id {called!r} must be some text without '/' and ':'")
+        if not called or any(c in FORBIDDEN or "\ud800" <= c <= "\udfff" for c in called):
+            raise ValueError(f"agent id {called!r} must be some text without '/' and ':' that can be written")
         if not inspect.iscoroutinefunction(fn):
             raise TypeError(f"agent {called!r} must be an async function")
         return Agent(fn=fn, id=called, model=model, tools=tuple(tools), max_generations=max_generations)

@@ -46,7 +46,9 @@ class Memory(MutableMapping[str, Json]):
 def write_memory(context: Context, write: list[Json]) -> None:
     """Write (``[key, value]``) or delete (``[key]``) in a frame's memory; the value is kept, not copied."""
     key, *value = write
-    note_write(write)
+    # Not the value itself: whoever is told of it might change it.
+    told = {"value": copy.deepcopy(value[0])} if value else {"deleted": True}
+    note_write([key, told["value"]] if value else write)
 
     def apply(_: int) -> None:
         if value:
@@ -54,7 +56,6 @@ def write_memory(context: Context, write: list[Json]) -> None:
         else:
             context.memory.pop(key, None)
 
-    told = {"value": value[0]} if value else {"deleted": True}
     context.run.point(context.span_id, MemoryWrite, first=apply, key=key, **told)
 
 

@@ -37,8 +37,10 @@ class ToolCaller:
     def call_tool(self, tool: Tool, arguments: Mapping[str, Any]) -> Awaitable[Any]:
         """The tool's result, or what it raised; its call id is taken before the first await."""
         context = current_context(f"tool {tool.name!r}")
+        # Validated once, so the function gets these values themselves, whatever their JSON form is.
         validated = tool.validate(dict(arguments))
-        return _unwrap(execute_tool(context, tool, tool.name, tool.to_json(validated), None))
+        call = _ToolCall(context, tool, tool.name, tool.to_json(validated), None, validated)
+        return _unwrap(call.run())
 
 
 async def _unwrap(call: Awaitable[Served]) -> Any:
@@ -81,28 +83,35 @@ def execute_tool(
 
     What the tool raised is in the answer; only the end of a replay and a cancellation are raised.
     """
-    call = _ToolCall(context, tool, name, arguments, tool_call_id, context.next_call_id("tool", name))
-    return call.run()
+    return _ToolCall(context, tool, name, arguments, tool_call_id).run()
 
 
 class _ToolCall:
     """One tool call from its start event to its end event."""
 
     def __init__(
-        self, context: Context, tool: Tool | None, name: str, arguments: Json, tool_call_id: str | None, call_id: str
+        self,
+        context: Context,
+        tool: Tool | None,
+        name: str,
+        arguments: Json,
+        tool_call_id: str | None,
+        validated: dict[str, Any] | None = None,
     ) -> None:
+        """Take the call id; ``arguments`` are checked against the tool unless ``validated`` holds their values."""
         self.context = context
         self.tool = tool
-        self.call_id = call_id
+        self.call_id = context.next_call_id("tool", name)
         self.tool_call_id = tool_call_id
         self.refused: ToolError | None = None
-        self.validated: dict[str, Any] = {}
+        self.validated = validated or {}
         # The key is made of the validated arguments, defaults filled in; what does not validate is keyed as it came.
         try:
             if tool is None:
                 raise ToolError(f"there is no tool {name!r}")
-            self.validated = tool.validate(arguments)
-            arguments = tool.to_json(self.validated)
+            if validated is None:
+                self.validated = tool.validate(arguments)
+                arguments = tool.to_json(self.validated)
         except ToolError as fault:
             self.refused = fault
         self.request = ToolRequest(name=name, arguments=arguments)
