@@ -255,9 +255,14 @@ def zoo_store(store: Store) -> Store:
 def test_a_view_of_a_span_promotes_what_its_raw_text_does(zoo_store: Store) -> None:
     names = [name for name in Promoted._fields if name != "origin_trace_id"]
     for trace in zoo_store.traces():
-        for row, whole in zip(zoo_store.spans(trace.trace_id), zoo_store.whole_spans(trace.trace_id), strict=True):
-            facts = promote(View.of(whole))
-            assert [getattr(row, n) for n in names] == [getattr(facts, n) for n in names]
+        rows = {row.span_id: row for row in zoo_store.spans(trace.trace_id)}
+        for whole in zoo_store.whole_spans(trace.trace_id):
+            row, facts = rows[whole.span_id], promote(View.of(whole))
+            if row.kind != facts.kind:
+                assert row.kind == "chain", "the twin of another span"
+                continue
+            told = {name: getattr(row, name) for name in names if getattr(facts, name) is not None}
+            assert told == {name: getattr(facts, name) for name in names if getattr(facts, name) is not None}
 
 
 # Asking ----------------------------------------------------------------------------------------------------
