@@ -205,13 +205,21 @@ def _nested(spans: Sequence[Narrow], above: Sequence[int | None]) -> list[Pair]:
 
 
 def _outer_first(inner_of: dict[int, list[int]], above: Sequence[int | None]) -> list[int]:
+    known: dict[int, int] = {}
+
     def depth(place: int) -> int:
-        steps = 0
-        here = above[place]
-        while here is not None and steps < len(above):
-            steps += 1
+        # Each place is walked once, however deep the chain: what is below a known depth follows from it.
+        path: list[int] = []
+        here: int | None = place
+        while here is not None and here not in known:
+            known[here] = 0  # so that a cycle ends here
+            path.append(here)
             here = above[here]
-        return steps
+        steps = -1 if here is None else known[here]
+        for step in reversed(path):
+            steps += 1
+            known[step] = steps
+        return known[place]
 
     if len(inner_of) < 2:
         return list(inner_of)

@@ -72,7 +72,15 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
         for name in sorted(files):
             path = Path(here, name)
-            if not name.startswith(".") and path.is_file():
+            if name.startswith("."):
+                continue
+            try:
+                is_file = path.is_file()
+            except OSError as fault:
+                # A folder that lists its names but lets nobody in.
+                note(str(path), (fault.strerror or str(fault)).lower())
+                continue
+            if is_file:
                 yield path
 
 

@@ -9,6 +9,9 @@ import sys
 from ..errors import ReplayedError, ReplayStop
 from ..messages import ErrorInfo, Outcome
 
+_NOT_REVIVED = (StopIteration, StopAsyncIteration, ReplayedError)
+"""Raising the first two would end an iteration of the caller instead of reaching it; the last has fields of its own."""
+
 
 def revive(error: ErrorInfo) -> Exception:
     """An exception of the recorded class with the recorded message.
@@ -33,7 +36,7 @@ def _bare(kind: type[Exception], message: str) -> Exception | None:
         given = (message, [ReplayedError("Exception", message)]) if issubclass(kind, ExceptionGroup) else ()
         revived = kind.__new__(kind, *given)
         revived.args = (message,)
-    except Exception:  # noqa: BLE001 - the border of foreign code: a class that cannot be made without its own arguments
+    except BaseException:  # noqa: BLE001 - foreign code: a class that cannot be made, or wants to end the process
         return None
     return revived
 
@@ -43,7 +46,7 @@ def _printing(kind: type[Exception], message: str) -> Exception | None:
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__str__": lambda _: message}
     try:
         stand_in = type(kind.__name__, (kind,), names)
-    except Exception:  # noqa: BLE001 - the border of foreign code: a class that must not have subclasses
+    except BaseException:  # noqa: BLE001 - foreign code: a class that must not have subclasses
         return None
     return _bare(stand_in, message)
 
@@ -69,8 +72,11 @@ def _find_class(name: str) -> type[Exception] | None:
     for split in range(len(parts) - 1, -1, -1):
         found: object = sys.modules.get(".".join(parts[:split])) if split else builtins
         for part in parts[split:]:
-            found = getattr(found, part, None)
-        if isinstance(found, type) and issubclass(found, Exception):
+            try:
+                found = getattr(found, part, None)
+            except BaseException:  # noqa: BLE001 - foreign code: a module's own __getattr__
+                found = None
+        if isinstance(found, type) and issubclass(found, Exception) and not issubclass(found, _NOT_REVIVED):
             return found
     return None
 
@@ -78,5 +84,5 @@ def _find_class(name: str) -> type[Exception] | None:
 def _prints_as(error: Exception, message: str) -> bool:
     try:
         return str(error) == message
-    except Exception:  # noqa: BLE001 - a class whose __str__ needs fields that were not recorded
+    except BaseException:  # noqa: BLE001 - foreign code: a __str__ that needs fields that were not recorded
         return False
