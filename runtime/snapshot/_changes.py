@@ -78,6 +78,9 @@ def start_run(frame: Frame, given: Json) -> None:
 
 def close(frame: Frame, outcome: Outcome) -> None:
     """The agent or the run ended."""
+    if outcome.lost is not None:
+        # Of an agent's own end: its output, or whatever the limits of an SDK cut off its span.
+        frame.note("missing", outcome.lost, outcome.span_id)
     frame.output = outcome.output
     if outcome.status == "ok":
         frame.status, frame.error = "completed", None

@@ -70,7 +70,7 @@ class TraceFileWriter:
         os.close(self._fd)
         self._fd = -1
         if self._compacts:
-            _compact(self.path)
+            _compact(self.path.resolve())
 
 
 def _ends_whole(path: Path) -> bool:

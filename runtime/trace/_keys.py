@@ -53,6 +53,9 @@ TOOL_ATTEMPTS = "retrospan.tool.attempts"
 """How often middleware reached the tool's function; each time is a span event ``retrospan.tool.attempt``."""
 ABORTED = "retrospan.aborted"
 LOST = "retrospan.lost"
+WRITTEN = "retrospan.written"
+"""How many attributes and points the span was given, and how long its call id is. An OpenTelemetry SDK may be limited
+to fewer or shorter ones, and says nothing."""
 
 MARK_PREFIX = "retrospan."
 """A span event ``retrospan.<event type>`` is a point of the timeline inside the span."""

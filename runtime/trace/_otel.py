@@ -16,7 +16,7 @@ from ._builder import SCOPE, _links
 from ._events import ModelTurnStart, TraceEvent
 from ._file import append_line
 from ._otlp import encode_request
-from ._own import POINTS, end_attributes, error_of, point_attributes, span_name, start_attributes
+from ._own import POINTS, VITAL, Attributes, end_attributes, error_of, point_attributes, span_name, start_attributes
 from ._span import Span, SpanEvent, SpanLink
 
 if TYPE_CHECKING:
@@ -29,16 +29,19 @@ class OtelBridge:
     def __init__(self, provider: otel.TracerProvider | None = None) -> None:
         self._tracer = (provider or otel.get_tracer_provider()).get_tracer(*SCOPE)
         self._open: dict[str, otel.Span] = {}
+        self._given: dict[str, tuple[Attributes, int]] = {}
+        """Of each open span its attributes and how many points it has got."""
 
     def begin(self, event: TraceEvent) -> tuple[str, str] | None:
         """Start the span of a start event; its trace id and span id, or None where nothing is recorded."""
         parent = self._open.get(event.parent_span_id or "")
+        attributes = start_attributes(event)
         context: Context | None = otel.set_span_in_context(parent) if parent is not None else None
         span = self._tracer.start_span(
             span_name(event),
             context=context,
             kind=otel.SpanKind.CLIENT if isinstance(event, ModelTurnStart) else otel.SpanKind.INTERNAL,
-            attributes=start_attributes(event),
+            attributes=attributes,
             links=[_otel_link(link) for link in _links(event)],
             start_time=event.time_unix_nano,
         )
@@ -47,6 +50,7 @@ class OtelBridge:
         ids = span.get_span_context()
         span_id = otel.format_span_id(ids.span_id)
         self._open[span_id] = span
+        self._given[span_id] = attributes, 0
         return otel.format_trace_id(ids.trace_id), span_id
 
     def __call__(self, event: TraceEvent) -> None:
@@ -56,11 +60,18 @@ class OtelBridge:
             return
         if event.closes:
             del self._open[event.span_id]
-            span.set_attributes(end_attributes(event))
+            started, points = self._given.pop(event.span_id)
+            ended = end_attributes(event)
+            # The limit of an SDK drops the oldest keys, so those without which nothing can be read come once more.
+            vital = {key: started[key] for key in VITAL if key in started}
+            counts = [len(started | ended), points, len(started.get(keys.CALL_ID, ""))]
+            span.set_attributes(ended | vital | {keys.WRITTEN: counts})
             if error := error_of(event):
                 span.set_status(otel.Status(otel.StatusCode.ERROR, error.message))
             span.end(end_time=event.time_unix_nano)
         elif event.type in POINTS:
+            attributes, points = self._given[event.span_id]
+            self._given[event.span_id] = attributes, points + 1
             span.add_event(keys.MARK_PREFIX + event.type, point_attributes(event), event.time_unix_nano)
 
 

@@ -58,6 +58,21 @@ _USAGE_KEYS = {
 
 _CALL_KINDS: dict[str, CallKind] = {"run": "chain", "agent": "agent", "model_turn": "llm", "tool": "tool"}
 
+VITAL = (
+    keys.TOOL_NAME, keys.AGENT_NAME, keys.CONTENT_HASH, keys.START_SEQ, keys.RUN_ID, keys.CALL_ID, keys.KIND,
+    keys.FORMAT,
+)  # fmt: skip
+"""What a span cannot be read without, or not at its place; the most important last."""
+
+_JSON_TEXTS = (
+    keys.INPUT_MESSAGES, keys.OUTPUT_MESSAGES, keys.TOOL_DEFINITIONS, keys.TOOL_ARGUMENTS, keys.TOOL_RESULT, keys.INPUT,
+    keys.OUTPUT, keys.MEMORY_START, keys.OUTPUT_SCHEMA, keys.PARAMETERS,
+)  # fmt: skip
+"""Attributes that hold JSON as text: one that does not parse was cut off."""
+
+_OURS = ("retrospan.", "gen_ai.", keys.ERROR_TYPE)
+"""How the keys of our spans begin; others come from the user's own span processors."""
+
 _POINT_FIELDS: dict[type[TraceEvent], tuple[str, ...]] = {
     GenerationStart: ("generation", "input"),
     GenerationEnd: ("generation", "memory", "reason"),
@@ -222,6 +237,12 @@ def call_of_span(span: Span) -> Call:
     error = None
     if span.status_code == 2 or keys.ERROR_TYPE in a:
         error = ErrorInfo(_str(a.get(keys.ERROR_TYPE)) or "error", span.status_message)
+    marks = _marks(span)
+    cut = _cut_off(span, marks)
+    call_id = None if CUT_CALL_ID in cut else _str(a.get(keys.CALL_ID))
+    # A whole answer under a whole hash answers, whatever else of its span is gone.
+    answer = {"llm": keys.OUTPUT_MESSAGES, "tool": keys.TOOL_RESULT}.get(kind)
+    answers = answer is not None and (error is not None or answer in a) and f"{answer} was cut off" not in cut
     result_key = keys.TOOL_RESULT if kind == "tool" else keys.OUTPUT
     parameters = load_json(a.get(keys.PARAMETERS))
     return Call(
@@ -254,8 +275,8 @@ def call_of_span(span: Span) -> Call:
         aborted=a.get(keys.ABORTED) is True,
         input=load_json(a.get(keys.INPUT)),
         attempts=_int(a.get(keys.TOOL_ATTEMPTS)),
-        call_id=_str(a.get(keys.CALL_ID)),
-        content_hash=_str(a.get(keys.CONTENT_HASH)),
+        call_id=call_id,
+        content_hash=None if CUT_HASH in cut else _str(a.get(keys.CONTENT_HASH)),
         start_seq=_int(a.get(keys.START_SEQ)),
         end_seq=_int(a.get(keys.END_SEQ)),
         run_id=_str(a.get(keys.RUN_ID)),
@@ -266,9 +287,38 @@ def call_of_span(span: Span) -> Call:
         origin_trace_id=_str(a.get(keys.ORIGIN_TRACE)),
         origin_span_id=_str(a.get(keys.ORIGIN_SPAN)),
         origin_anchor=_str(a.get(keys.ORIGIN_ANCHOR)),
-        lost=_str(a.get(keys.LOST)),
-        marks=_marks(span),
+        lost=_str(a.get(keys.LOST)) or (None if answers else "; ".join(cut) or None),
+        inferred=tuple(cut) if answers else (),
+        marks=marks,
     )
+
+
+CUT_CALL_ID = "the call id was cut off"
+CUT_HASH = "the content hash was cut off"
+
+
+def _cut_off(span: Span, marks: tuple[Mark, ...]) -> list[str]:
+    """What the limits of an SDK took from the span; empty where it is whole."""
+    a = span.attributes
+    out = [f"{key} was cut off" for key in _JSON_TEXTS if a.get(key, "null") != "null" and load_json(a[key]) is None]
+    content_hash = a.get(keys.CONTENT_HASH)
+    if isinstance(content_hash, str) and content_hash.startswith("sha256.1:"[: len(content_hash)]):
+        out += [CUT_HASH] if len(content_hash) < _HASH_LENGTH else []
+    points = sum(event.name.startswith(keys.MARK_PREFIX) for event in span.events)
+    attributes = sum(key.startswith(_OURS) for key in a) - 1
+    counts = a.get(keys.WRITTEN)
+    if isinstance(counts, list | tuple) and len(counts) == 3 and all(type(n) is int for n in counts):
+        if attributes < counts[0]:
+            out.append(f"{counts[0] - attributes} of {counts[0]} attributes were cut off")
+        if len(str(a.get(keys.CALL_ID, ""))) != counts[2]:
+            out.append(CUT_CALL_ID)
+        points = max(points, counts[1])
+    if len(marks) < points:
+        out.append(f"{points - len(marks)} of {points} points were cut off")
+    return out
+
+
+_HASH_LENGTH = len("sha256.1:") + 64
 
 
 def _marks(span: Span) -> tuple[Mark, ...]:

@@ -65,8 +65,21 @@ def events_of(calls: Iterable[Call]) -> list[TraceEvent]:
             if point is not None:
                 out.append(point)
         if call.end_unix_nano is not None and not has_edges:
+            out.extend(_lost_attempts(call, max(start, call.end_unix_nano), out))
             out.append(_end(call, max(start, call.end_unix_nano)))
     return out
+
+
+def _lost_attempts(call: Call, time: int, events: list[TraceEvent]) -> list[TraceEvent]:
+    """The attempts of a tool with middleware that are counted on its span, but whose points are gone."""
+    told = 0
+    for event in reversed(events):
+        if event.span_id != call.span_id:
+            break
+        told += isinstance(event, ToolAttempt)
+    outcome = Outcome(status="aborted", span_id=call.span_id, lost="the attempt was not recorded")
+    lost = ToolAttempt(**_place(call, time, None), content_hash="", request=call.tool_request(), outcome=outcome)
+    return [lost] * ((call.attempts or 0) - told)
 
 
 _EDGES = frozenset(kind.type for kind in EVENT_TYPES if kind.opens or kind.closes)

@@ -54,7 +54,6 @@ class Picky(Exception):
         lambda: ExceptionGroup("two", [ValueError(1), ValueError(2)]),
         lambda: json.JSONDecodeError("no", "{", 1),
         lambda: OSError(2, "none"),
-        lambda: StopAsyncIteration("x"),
     ],
 )
 def test_a_replayed_error_is_of_its_class_and_prints_as_it_did(make):
