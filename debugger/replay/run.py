@@ -113,6 +113,7 @@ def _report(
         output=output,
         recorded_output=recording.run.result if recording.run else None,
         error=f"{error['type']}: {error['message']}" if error else None,
+        recorded_error=_recorded_error(recording.run),
         calls=rows,
         first_divergence=_divergence(end.get("divergence")),
         saved_nano_usd=end.get("saved_nano_usd"),
@@ -122,6 +123,10 @@ def _report(
         # Where the run failed as it did when it was recorded, the way there is no news.
         traceback=() if same else tuple("".join(end.get("traceback", ())).splitlines()),
     )
+
+
+def _recorded_error(run: Call | None) -> str | None:
+    return f"{run.error.type}: {run.error.message}" if run and run.error else None
 
 
 def _same_output(run: Call | None, ended: Ended, output: Json, error: dict[str, str] | None) -> bool | None:

@@ -15,7 +15,7 @@ from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.line_view import LineView
 from tests.tui.driver import NARROW, WIDE, Desk, drive, see
-from tests.tui.fake_session import PLAN, TRAVEL, FakeSession, diverged_report, trace_row, travel_traces
+from tests.tui.fake_session import PLAN, TRAVEL, FakeSession, diverged_report, same_report, trace_row, travel_traces
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 
@@ -71,6 +71,9 @@ def test_a_replay_can_be_made_live_and_go_past_the_cut():
     shown = see(session, ["enter", "down", "a", "r", "m", "x"])
     assert "may cost money" in shown
     assert "goes on past the cut" in shown
+    assert "and then asks the real model; a new tool" in shown
+    assert "from       the whole recording answers, also past the point after chat" in shown
+    assert "stops at this point" not in shown
     session = FakeSession()
     see(session, ["enter", "down", "a", "r", "m", "o", "x", "enter"])
     job = session.jobs[0]
@@ -109,7 +112,7 @@ def test_a_divergence_is_shown_with_the_words_that_differ(size):
     assert "✗ diverged from the recording" in shown
     assert "[-report-]" in shown
     assert "{+never mention+}" in shown
-    assert "▌◆ -" in shown, "the cursor stands on the call that missed"
+    assert "▌◆ ≈ chat gpt-4o-mini" in shown, "the cursor stands on the call that missed, beside what comes near"
 
 
 def test_calls_are_marked_as_they_happen_and_a_replay_can_be_cancelled():
@@ -356,3 +359,120 @@ def test_a_replay_whose_origin_is_not_loaded_stands_on_its_own():
     shown = see(session, ["enter"])
     assert "↺ travel_desk" in shown
     assert len(travel_traces()) == 4
+
+
+@pytest.mark.parametrize(
+    ("keys", "size", "span"),
+    [
+        (["enter", "down", "a", "r"], WIDE, 2),
+        (["enter", "down", "a", "escape", "down", "r"], WIDE, 2),
+        (["enter", "down", "a", "1", "r"], WIDE, None),
+        (["enter", "down", "a", "r"], NARROW, 2),
+        (["enter", "down", "a", "escape", "r"], NARROW, None),
+        (["enter", "down", "a", "escape", "down", "tab", "r"], NARROW, 2),
+        (["enter", "down", "a", "r", "w"], WIDE, None),
+        (["enter", "down", "a", "r", "w", "w"], WIDE, 2),
+        (["enter", "r", "w"], WIDE, None),
+    ],
+)
+def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(keys, size, span):
+    session = FakeSession()
+    see(session, [*keys, "enter"], size)
+    assert session.jobs[0].span_id == (None if span is None else f"{span:016x}")
+
+
+def test_the_dialog_follows_its_options():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "a", "r")
+        assert "from       up to the point after chat gpt-4o-mini" in desk.screen
+        assert "and stops at this point" in " ".join(desk.screen.split())
+        await desk.press("w")
+        assert "from       the whole trace" in desk.screen
+        assert "5 model answers and 3 tool results recorded " in desk.screen
+        assert "A replay of the whole trace would answer 5 model calls" in desk.screen
+        assert "at the cut" not in desk.screen
+        await desk.press("m")
+        assert "asks the real model" in desk.screen
+        await desk.press("w", "x", "m")
+        assert "3 calls after the cut as well" in desk.screen
+        await desk.press("enter")
+        assert "the whole recording answers, also past the point after chat gpt-4o-mini, strict" in desk.screen
+
+    drive(FakeSession(), scene, (200, 50))
+
+
+def test_enter_on_a_line_of_the_report_that_folds_nothing_opens_the_replay():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r", "enter", "tab", "end", "enter")
+        assert isinstance(desk.app.screen, TraceScreen)
+        assert desk.app.screen.row.trace_id == "d" * 32
+
+    drive(FakeSession(), scene)
+
+
+def test_enter_on_a_folded_text_of_the_report_unfolds_it():
+    def long_report(job):
+        return replace(same_report(job), printed=tuple(f"line {n}" for n in range(60)))
+
+    session = FakeSession()
+    session.make_report = long_report
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r", "enter", "tab")
+        desk.app.screen.result.cursor = next(
+            i for i, row in enumerate(desk.app.screen.result._rows) if "▾" in row[0].text
+        )
+        await desk.press("enter")
+        assert isinstance(desk.app.screen, ReplayScreen)
+        assert "line 59" in view_text(desk.app.screen.result)
+
+    drive(session, scene)
+
+
+@pytest.mark.parametrize("keys", [["enter", "r", "enter", "s"], ["enter", "r", "enter", "enter", "s"]])
+def test_a_replay_can_be_saved_and_where_is_said(keys):
+    session = FakeSession()
+    shown = see(session, keys)
+    assert session.kept == ["d" * 32]
+    assert "The replay is kept in travel.replay-1.otlp.jsonl" in " ".join(shown.split())
+    assert "It is temporary" not in shown
+
+
+def test_a_recording_is_not_saved_again():
+    session = FakeSession()
+    assert "a file already" in " ".join(see(session, ["enter", "s"]).split())
+    assert session.kept == []
+
+
+def test_the_agent_that_the_user_named_runs_and_is_shown():
+    session = FakeSession()
+    session.agent = "mine.py:run"
+    shown = see(session, ["enter", "r"])
+    assert "named by you with --agent" in shown
+    see(session, ["enter", "r", "enter"])
+    assert session.jobs[0].agent == "mine.py:run"
+
+
+def test_a_hidden_column_that_sorts_is_named_in_the_header():
+    async def scene(desk: Desk) -> None:
+        await desk.press("s", "s")
+        assert "sorted by tokens" in desk.screen.splitlines()[0]
+        await desk.press("s", "s")
+        assert "sorted by" not in desk.screen
+        assert "errors ▾" in desk.screen
+        await desk.pilot.resize_terminal(*WIDE)
+        await desk.press("s", "s", "s")
+        assert "sorted by" not in desk.screen
+        assert "tokens in/out ▾" in desk.screen
+
+    drive(FakeSession(), scene, NARROW)
+
+
+def test_a_collapsed_span_counts_the_errors_that_it_hides():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "left")
+        assert "▸ ● travel_desk +11 ✗1" in desk.cursor
+        await desk.press("right", "end", "up", "up", "up", "left", "left")
+        assert "▸ ● guide_writer +3  " in desk.cursor
+
+    drive(FakeSession(), scene)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar, cast
 
 from textual import events
@@ -93,6 +94,7 @@ class TraceScreen(PaneScreen):
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
         )
+        self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
         )
@@ -260,9 +262,8 @@ class TraceScreen(PaneScreen):
         return view, self._session.plan(self._job(cut))
 
     def _job(self, cut: Cut | None) -> ReplayJob:
-        if cut is None:
-            return ReplayJob(trace_id=self.row.trace_id)
-        return ReplayJob(trace_id=self.row.trace_id, span_id=cut.span_id, anchor=cut.anchor)
+        job = ReplayJob(trace_id=self.row.trace_id, agent=self._session.agent)
+        return job if cut is None else replace(job, span_id=cut.span_id, anchor=cut.anchor)
 
     def _show_state(self, cut: Cut, found: tuple[SnapshotView, ReplayPlan]) -> None:
         self.cut = cut
@@ -278,9 +279,15 @@ class TraceScreen(PaneScreen):
 
     # Replay.
 
+    @property
+    def shown_cut(self) -> Cut | None:
+        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
+        hidden = self.has_class("-narrow") and not self.has_class("-detail")
+        return None if hidden or self.detail.current != "snapshot" or self.detail.is_loading else self.cut
+
     def action_replay(self) -> None:
         """Ask before a replay from the state that is shown, else of the whole trace."""
-        cut = self.cut if self.detail.current == "snapshot" else None
+        cut = self.shown_cut
         self._plan.ask((self._job(cut), cut.name if cut else None))
 
     def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
@@ -322,6 +329,16 @@ class TraceScreen(PaneScreen):
         at = ids.index(self.row.trace_id) if self.row.trace_id in ids else -1
         self.app.switch_screen(TraceScreen(self._session, self.family[(at + 1) % len(ids)]))
 
+    def action_save(self) -> None:
+        """Keep the replay that is shown in a file."""
+        if self.row.origin_trace_id is None:
+            self.say("This is a recording, a file already; s saves replays.")
+        else:
+            self._keep.ask(self.row.trace_id)
+
+    def _kept(self, _: str, path: Path) -> None:
+        self.say(f"The replay is kept in {path}")
+
     def action_issues(self) -> None:
         """List what was odd in the input."""
         self._issues.ask(None)
@@ -346,5 +363,5 @@ def _no_cut_document() -> Document:
     out.gap()
     out.line(Piece("b", "key"), Piece("  the state just before the span under the cursor"), indent=2)
     out.line(Piece("a", "key"), Piece("  the state just after it"), indent=2)
-    out.line(Piece("r", "key"), Piece("  replays from the state that is shown here"), indent=2)
+    out.line(Piece("r", "key"), Piece("  replays from the state while it is shown here"), indent=2)
     return out.document()
