@@ -256,27 +256,18 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
                  "An agent of your own can be named when the trace is opened: retrospan FILE --agent FILE.py:NAME",
                  style="dim")  # fmt: skip
         return out.document()
-    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"))
+    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
     if job.agent:
         trust = Piece("named by you with --agent, instead of what the trace names", "good")
     elif plan.trusted:
         trust = Piece("found beside the trace or in the samples: trusted", "good")
     else:
         trust = Piece("! the trace names this program; run it only if you trust where the trace came from", "warning")
-    out.line(Piece("           "), trust)
-    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)))
-    out.line(Piece("answers    ", "dim"), Piece(_answers(plan, job)))
+    out.line(Piece("           "), trust, hang=11)
+    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)), hang=11)
     out.gap()
     out.text("sentence", plan.sentence)
     if plan.warning:
         out.gap()
         out.text("warning", plan.warning, style="warning", first=(Piece("! ", "warning"),))
     return out.document()
-
-
-def _answers(plan: ReplayPlan, job: ReplayJob) -> str:
-    held = f"{plural(plan.model_answers, 'model answer')} and {plural(plan.tool_answers, 'tool result')} recorded"
-    later = plan.later_model_calls + plan.later_tool_calls
-    if not later:
-        return held
-    return f"{held}, {plural(later, 'call')} after the cut{' as well' if job.rest_recorded else ''}"

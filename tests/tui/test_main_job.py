@@ -10,6 +10,7 @@ import pytest
 from debugger.errors import DebuggerError
 from debugger.store.rows import IssueRow
 from debugger.tui.screens.notes import NotesScreen
+from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
@@ -43,7 +44,7 @@ def test_a_span_is_read_restored_and_replayed(size):
         assert "state after chat gpt-4o-mini" in desk.screen
         await desk.press("r")
         assert "travel.py:desk" in desk.screen
-        assert "only the recording answers" in desk.screen
+        assert "models     strict what is not recorded stops it" in desk.screen
         await desk.press("enter")
         assert "same output as recorded" in desk.screen
         assert "✓ hit" in desk.screen
@@ -70,8 +71,7 @@ def test_a_replay_can_be_made_live_and_go_past_the_cut():
     session = FakeSession()
     shown = see(session, ["enter", "down", "a", "r", "m", "x"])
     assert "may cost money" in shown
-    assert "goes on past the cut" in shown
-    assert "and then asks the real model; a new tool" in shown
+    assert "the recording answers past the cut" in shown
     assert "from       the whole recording answers, also past the point after chat" in shown
     assert "stops at this point" not in shown
     session = FakeSession()
@@ -381,20 +381,23 @@ def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(keys, size, sp
     assert session.jobs[0].span_id == (None if span is None else f"{span:016x}")
 
 
+def text_of_dialog(desk: Desk) -> str:
+    return desk.app.screen.query_one(QuestionText).document.text
+
+
 def test_the_dialog_follows_its_options():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "a", "r")
         assert "from       up to the point after chat gpt-4o-mini" in desk.screen
-        assert "and stops at this point" in " ".join(desk.screen.split())
+        assert "and stops at this point" in text_of_dialog(desk)
         await desk.press("w")
         assert "from       the whole trace" in desk.screen
-        assert "5 model answers and 3 tool results recorded " in desk.screen
-        assert "A replay of the whole trace would answer 5 model calls" in desk.screen
+        assert "A replay of the whole trace would answer 5 model calls" in text_of_dialog(desk)
         assert "at the cut" not in desk.screen
         await desk.press("m")
-        assert "asks the real model" in desk.screen
+        assert "and then asks the real model; a new tool call stops it" in text_of_dialog(desk)
         await desk.press("w", "x", "m")
-        assert "3 calls after the cut as well" in desk.screen
+        assert "and lets the whole recording answer, and stops if it asks for anything else" in text_of_dialog(desk)
         await desk.press("enter")
         assert "the whole recording answers, also past the point after chat gpt-4o-mini, strict" in desk.screen
 
@@ -476,3 +479,43 @@ def test_a_collapsed_span_counts_the_errors_that_it_hides():
         assert "▸ ● guide_writer +3  " in desk.cursor
 
     drive(FakeSession(), scene)
+
+
+@pytest.mark.parametrize(
+    ("ended", "unfinished", "said"),
+    [
+        ("diverged", 0, "replay 1 of 1, diverged (v)"),
+        ("done", 0, "replay 1 of 1, complete (v)"),
+        (None, 2, "replay 1 of 1, unfinished (v)"),
+        (None, 0, "replay 1 of 1 (v)"),
+        ("[b]\x1b", 0, "replay 1 of 1 (v)"),
+    ],
+)
+def test_a_branch_says_how_it_ended_where_that_is_known(ended, unfinished, said):
+    class Session(FakeSession):
+        def span(self, trace_id, span_id):
+            found = super().span(trace_id, span_id)
+            return [replace(span, attributes={"retrospan.replay.ended": ended}) for span in found] if ended else found
+
+    session = Session([*travel_traces()[:3], replace(travel_traces()[3], unfinished=unfinished)])
+    assert said in see(session, ["enter", "v"])
+
+
+def test_a_replay_that_is_asked_for_while_its_state_is_rebuilt_starts_from_that_state():
+    gate = threading.Event()
+
+    class Session(FakeSession):
+        def snapshot(self, trace_id, span_id, anchor):
+            gate.wait(5)
+            return super().snapshot(trace_id, span_id, anchor)
+
+    session = Session()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down")
+        await desk.pilot.press("a", "r")
+        gate.set()
+        await desk.settle()
+        assert "from       up to the point after chat gpt-4o-mini" in desk.screen
+
+    drive(session, scene, NARROW)

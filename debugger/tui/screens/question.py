@@ -26,12 +26,12 @@ _MOST_TEXT = 14
 _LEAST_TEXT = 3
 
 _MODELS: dict[Mode, str] = {
-    "strict": "only the recording answers, else the replay stops",
-    "live": "anything else is really asked, which may cost money",
+    "strict": "what is not recorded stops it",
+    "live": "else really asked; may cost money",
 }
 _TOOLS: dict[Mode, str] = {
-    "strict": "only the recording answers, no tool is run",
-    "live": "anything else is really run, which may change things",
+    "strict": "what is not recorded stops it",
+    "live": "else really run; may change things",
 }
 
 
@@ -94,11 +94,11 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         plan = self.plan if job.span_id == self._cut else without_cut(self.plan)
         plan = replace(plan, sentence=sentence_of(job, plan))
         self.query_one(QuestionText).show(question_document(plan, job, self._span_name), keep=True)
-        scope = "from the cut that is shown" if job.span_id else "every recorded answer counts, also after the cut"
+        scope = "the cut that is shown" if job.span_id else "every recorded answer counts"
         self._line("scope", "w", "from", "cut" if job.span_id else "whole", scope)
         self._line("mode", "m", "models", job.mode, _MODELS[job.mode])
         self._line("tools", "o", "tools", job.tools, _TOOLS[job.tools])
-        past = "goes on past the cut with recorded answers" if job.rest_recorded else "goes no further than the cut"
+        past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
         self._line("rest", "x", "at the cut", "go on" if job.rest_recorded else "stop", past)
         possible = not self.plan.problem
         for name in ("mode", "tools"):
