@@ -13,7 +13,7 @@ from runtime.messages import Json
 from ..replay.model import CallStatus, Difference, Divergence, Ended, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.rows import SpanRow
 from .document import Builder, Document, Line, Piece, Style, json_text
-from .text import cost, duration, lines_of, one_line, plural, visible
+from .text import cost, duration, lines_of, one_line, visible
 from .tree import name_of
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
