@@ -8,22 +8,32 @@ Exit codes: 0 done, 1 the answer is "no", 2 usage or unreadable input, 130 inter
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, cast
+from typing import Final, NoReturn, Protocol, TextIO, cast
 
 from .commands import COMMANDS, DEFAULT, Command
 
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 
+_CANNOT_WRITE: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
+
 
 class _Module(Protocol):
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the words in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message} (`{self.prog} --help` says more)\n")
 
 
 class _Version(argparse.Action):
@@ -44,9 +54,9 @@ def _module(command: Command) -> _Module:
     return cast(_Module, importlib.import_module(f".commands.{command.module}", __package__))
 
 
-def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def build_parser(words: Sequence[str]) -> _Parser:
     """The parser for these words: all commands by name, the options only of the one that is meant."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="retrospan",
         description="Time-travel debugger for LLM agents: open a trace, restore any point of it, run it again.",
         epilog="PATH may be a file, a folder, a .gz or .zip file, or - for standard input. "
@@ -67,7 +77,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     names = {command.name for command in COMMANDS}
     first = words[0] if words else None
     if DEFAULT is not None and first not in names and first not in ("-h", "--help", "--version"):
-        parser = argparse.ArgumentParser(prog="retrospan", description=DEFAULT.help)
+        parser = _Parser(prog="retrospan", description=DEFAULT.help)
         module = _module(DEFAULT)
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)
@@ -82,6 +92,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its escape instead of a crash.
@@ -97,14 +108,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has gone, which is its right. Python's own flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         return 0
     except Exception as fault:
         line = _one_line(fault)
         if line is None:
             raise
-        sys.stderr.write(line)
+        _say(line)
         return EXIT_USAGE
+
+
+def _open_streams() -> None:
+    """Open a closed stream on the null device: else the next file or pipe takes its number, and prints go there."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        # The lowest free number is this one, as those below are open by now.
+        null = os.open(os.devnull, os.O_RDONLY if fd == 0 else os.O_WRONLY)
+        setattr(sys, name, os.fdopen(null, "r" if fd == 0 else "w", encoding="utf-8"))
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is still to be written nowhere, Python's own flush at exit included."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _say(line: str) -> None:
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except OSError:
+        # There is no place left to complain to; the exit code still tells.
+        _discard(sys.stderr)
 
 
 def _one_line(fault: Exception) -> str | None:
@@ -113,12 +148,29 @@ def _one_line(fault: Exception) -> str | None:
 
     from .errors import DebuggerError
 
-    if not isinstance(fault, DebuggerError | RuntimeFault):
+    if isinstance(fault, OSError):
+        text, hint = _system_said(fault), ""
+    elif isinstance(fault, DebuggerError | RuntimeFault):
+        text, hint = str(fault), fault.hint
+    else:
         return None
     from .analysis.text import visible
 
-    hint = f"; {fault.hint}" if fault.hint else ""
-    return f"retrospan: {visible(str(fault) + hint)}\n"
+    return f"retrospan: {visible(f'{text}; {hint}' if hint else text)}\n"
+
+
+def _system_said(fault: OSError) -> str:
+    """What the system refused, and where, as far as it says."""
+    why = fault.strerror or str(fault) or type(fault).__name__
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard(sys.stdout)
+    if fault.errno in _CANNOT_WRITE and fault.filename is None:
+        return f"standard output or a temporary file cannot be written ({why})"
+    if fault.filename is None:
+        return f"the system refused to go on: {why}"
+    return f"{os.fsdecode(fault.filename) if isinstance(fault.filename, bytes) else fault.filename}: {why.lower()}"
 
 
 if __name__ == "__main__":

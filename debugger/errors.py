@@ -5,6 +5,7 @@ DebuggerError
 ├── StoreError
 │   ├── UnknownTraceError     no trace has this id
 │   ├── UnknownSpanError      the trace has no span with this id
+│   ├── ShortIdError          too few digits to name anything by
 │   ├── AmbiguousIdError      the beginning of an id fits several
 │   └── QueryCancelledError   a query was interrupted
 └── ReplayError           a replay that cannot be started
@@ -47,6 +48,15 @@ class UnknownSpanError(StoreError):
         self.trace_id = trace_id
         self.span_id = span_id
         super().__init__(f"no span {span_id!r} in trace {trace_id}")
+
+
+class ShortIdError(StoreError):
+    """Too few digits to name anything by."""
+
+    def __init__(self, text: str, least: int) -> None:
+        self.text = text
+        self.least = least
+        super().__init__(f"{text!r} is too short for an id", hint=f"give at least its first {least} digits")
 
 
 class AmbiguousIdError(StoreError):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from .journal import STRICT, ReplayPolicy, ReplaySession
     from .messages import Message, Request, Usage
-    from .models import Model, Reply, ScriptedModel, call, say
+    from .models import AnthropicModel, FaultyModel, Model, OpenAIModel, Reply, ScriptedModel, call, say
     from .snapshot import Frame, RestoreError, Snapshot, restore_snapshot, snapshot_from_json, snapshot_to_json
     from .tools import Tool, tool
     from .trace import EVENTS, TraceEvent, read_events, subscribe
@@ -43,7 +43,7 @@ _HOMES = {
     ),
     "journal": ("STRICT", "ReplayPolicy", "ReplaySession"),
     "messages": ("Message", "Request", "Usage"),
-    "models": ("Model", "Reply", "ScriptedModel", "call", "say"),
+    "models": ("AnthropicModel", "FaultyModel", "Model", "OpenAIModel", "Reply", "ScriptedModel", "call", "say"),
     "snapshot": ("Frame", "RestoreError", "Snapshot", "restore_snapshot", "snapshot_from_json", "snapshot_to_json"),
     "tools": ("Tool", "tool"),
     "trace": ("EVENTS", "TraceEvent", "read_events", "subscribe"),
@@ -56,10 +56,13 @@ __all__ = [
     "STRICT",
     "Agent",
     "Answer",
+    "AnthropicModel",
+    "FaultyModel",
     "Frame",
     "Memory",
     "Message",
     "Model",
+    "OpenAIModel",
     "OtlpJsonFileExporter",
     "ReplayPolicy",
     "ReplaySession",

@@ -125,7 +125,11 @@ def result_document(report: ReplayReport) -> Document:
     if report.printed:
         out.heading("the agent printed")
         out.body("printed", [Line((Piece(visible(text), "dim"),), 2) for text in report.printed])
-    if report.trace_id is not None:
+    if report.trace_id is not None and report.trace_fault:
+        out.gap()
+        out.text("fault", f"the replay's own trace could not be written: {report.trace_fault}", style="warning",
+                 first=(Piece("! ", "warning"),))  # fmt: skip
+    elif report.trace_id is not None:
         out.gap()
         out.line(Piece("The replay is a trace of its own, a branch of the recording: ", "dim"),
                  Piece("enter", "key"), Piece(" opens it.", "dim"))  # fmt: skip

@@ -6,11 +6,12 @@ Cheap to import: the store comes in when something is loaded.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..errors import UnreadableInputError
+from ..errors import DebuggerError, UnreadableInputError
 
 if TYPE_CHECKING:
     from ..store import IssueRow, LoadProgress, LoadSummary, Store
@@ -21,8 +22,41 @@ _SHOWN_LINES: Final = 5
 
 def add_input(parser: ArgumentParser, *, nargs: str = "+") -> None:
     """PATH and ``--strict``."""
-    parser.add_argument("paths", metavar="PATH", nargs=nargs, help="file, folder, .gz or .zip, or - for standard input")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs=nargs, type=path_word, help="file, folder, .gz or .zip, or - for standard input"
+    )
     parser.add_argument("--strict", action="store_true", help="skipped input is an error (exit 1)")
+
+
+def path_word(word: str) -> str:
+    """A PATH as it was typed. An empty one is an unset variable of a script, and must not mean the current folder."""
+    if not word:
+        raise ArgumentTypeError("an empty name is no file")
+    return word
+
+
+def id_word(word: str) -> str:
+    """The id of a trace or span as it was typed; bytes that are no text fit no id, but must be sayable."""
+    if not word:
+        raise ArgumentTypeError("an empty text is no id")
+    return word.encode("utf-8", "replace").decode()
+
+
+def keep_input(args: Namespace, store: Store) -> None:
+    """Refuse an output file that the input was read from: writing would destroy the recording.
+
+    Raises: DebuggerError.
+    """
+    output: Path | None = args.output
+    if output is None or not output.exists():
+        return
+    for source in {*args.paths, *(row.source for row in store.traces())}:
+        try:
+            same = output.samefile(source)
+        except OSError:
+            continue  # standard input, or a member of an archive
+        if same and output.is_file():
+            raise DebuggerError(f"-o {output}: the input was read from there", hint="name another file")
 
 
 def load_input(args: Namespace) -> tuple[Store, LoadSummary]:

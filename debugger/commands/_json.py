@@ -1,4 +1,4 @@
-"""The JSON of ``list`` and ``show``, a contract. ASCII only, so that nothing in a trace can act on a terminal."""
+"""The JSON of the commands, a contract. ASCII only, so that nothing in a trace can act on a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ..store import IssueRow, TraceRow
 
 
-def dump(value: Any) -> str:
+def dump(value: Any, indent: int | None = None) -> str:
     """The value as JSON text; what JSON does not have (NaN, bytes) as text, and what is too deep cut off."""
     try:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(value, allow_nan=False, indent=indent)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(json_safe(value)[0], allow_nan=False)
+        return json.dumps(json_safe(value)[0], allow_nan=False, indent=indent)
 
 
 def usd(nano_usd: int | None) -> float | None:

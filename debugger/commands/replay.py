@@ -8,9 +8,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._input import add_input, exit_code, load_input
+from ..errors import DebuggerError, ReplayError
+from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="strict",
         help="tool calls that the recording cannot answer: stop, or run the tool (default: strict)",
     )
+    parser.add_argument(
+        "--input",
+        metavar="JSON",
+        help="keyword arguments for the agent, as a JSON object; default: those of the recorded run",
+    )
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -48,17 +54,46 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Replay the chosen trace, or each trace of the input; exit 1 when one of them did not come out the same."""
     from ..replay.report import is_yes, report_to_json
+    from ._json import dump
 
     store, summary = load_input(args)
     with store:
+        keep_input(args, store)
         chosen = _traces(store, args)
-        reports = [_replay(store, args, trace_id) for trace_id in chosen]
+        if len(chosen) == 1:
+            reports = [_replay(store, args, chosen[0])]
+        else:
+            reports = [_replay_or_say_why(store, args, trace_id) for trace_id in chosen]
     if args.json:
         found = [report_to_json(report) for report in reports]
-        sys.stdout.write(json.dumps(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+        sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
     else:
         sys.stdout.write("\n".join(_text(report) for report in reports))
-    return exit_code(args, summary) or int(not all(map(is_yes, reports)))
+    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
+    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
+
+
+def _replay_or_say_why(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+    """One of several: what cannot be replayed is reported, and the others go on."""
+    from runtime.errors import RuntimeFault
+
+    from ..replay.model import ReplayJob, ReplayReport
+
+    try:
+        return _replay(store, args, trace_id)
+    except (DebuggerError, RuntimeFault) as fault:
+        why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
+        say(f"trace {trace_id[:12]}: {why}")
+        return ReplayReport(
+            job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
+            trace_id=None,
+            trace_path=None,
+            ended="failed",
+            same_output=None,
+            output=None,
+            recorded_output=None,
+            error=why,
+        )
 
 
 def _traces(store: Store, args: Namespace) -> list[str]:
@@ -79,6 +114,18 @@ def recording_of(store: Store, trace_id: str) -> Recording:
     return Recording(trace_id, store.calls(trace_id), sources)
 
 
+def _input(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        given = json.loads(text)
+    except ValueError as fault:
+        raise ReplayError(f"--input is not JSON: {fault}") from fault
+    if not isinstance(given, dict):
+        raise ReplayError("--input is not a JSON object", hint='write it as {"parameter": value}')
+    return given
+
+
 def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     from ..replay.model import ReplayJob
     from ..replay.plan import find_entry_point
@@ -90,6 +137,7 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         span_id=store.resolve_span(trace_id, args.span) if args.span else None,
         anchor=args.anchor,
         agent=args.agent,
+        input=_input(args.input),
         mode=args.mode,
         tools=args.tools,
         rest_recorded=args.rest == "recorded",
@@ -105,6 +153,8 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         say(f"the agent printed: {line}")
     for line in report.traceback:
         say(f"the agent failed: {line}")
+    if job.output and report.trace_fault:
+        say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
 
 
@@ -137,4 +187,4 @@ def _text(report: ReplayReport) -> str:
 
     # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
     text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
-    return text + (f"the replay's own trace: {report.job.output}\n" if report.job.output else "")
+    return text + (f"the replay's own trace: {report.job.output}\n" if report.trace_path and report.job.output else "")

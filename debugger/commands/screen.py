@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DebuggerError
+from ._input import path_word
 
 
 class NoTerminalError(DebuggerError):
@@ -16,7 +17,7 @@ class NoTerminalError(DebuggerError):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="file, folder, .gz or .zip")
+    parser.add_argument("paths", metavar="PATH", nargs="*", type=path_word, help="file, folder, .gz or .zip")
     parser.add_argument(
         "--agent",
         metavar="FILE.py:NAME",
@@ -32,13 +33,13 @@ def run(args: Namespace) -> int:
             "bundled ones, `retrospan --help` lists the commands\n"
         )
         return 2
+    missing = next((path for path in args.paths if path != "-" and not Path(path).exists()), None)
+    if missing is not None:
+        raise DebuggerError(f"{missing}: no such file or folder", hint=_meant(missing))
     if not is_terminal():
         raise NoTerminalError(
             "the screen needs a terminal, and this is none", hint="`retrospan show FILE` prints the calls as text"
         )
-    for path in args.paths:
-        if path != "-" and not Path(path).exists():
-            raise DebuggerError(f"{path}: no such file or folder")
     if "-" in args.paths:
         raise DebuggerError("the screen reads keys from standard input, so a trace cannot come from there",
                             hint="save it to a file first")  # fmt: skip
@@ -49,9 +50,22 @@ def run(args: Namespace) -> int:
     return open_screen(args.paths, args.agent)
 
 
+def _meant(word: str) -> str:
+    """A command that the word may have been meant for."""
+    from difflib import get_close_matches
+
+    from . import COMMANDS
+
+    near = get_close_matches(word, [command.name for command in COMMANDS], n=1)
+    return f"did you mean `retrospan {near[0]}`?" if near else ""
+
+
 def is_terminal() -> bool:
-    """True where keys can be read and a screen drawn."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """True where keys can be read and a screen drawn.
+
+    Textual draws on standard error, so that has to be the terminal as well.
+    """
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def open_screen(paths: Sequence[str | Path], agent: str | None = None) -> int:

@@ -8,22 +8,25 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ._input import add_input, exit_code, load_input
+from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
     from ..analysis.tree import Forest
     from ..store import SpanRow, Store, TraceRow
 
-_FALLBACK_SIZE: Final = (120, 24)
+_FALLBACK_SIZE: Final = (160, 24)
+"""Where the output is no terminal, so that nothing has to be cut: wide enough for the span ids."""
 _MOST_INDENT: Final = 20
 """Levels that are drawn; deeper ones say their depth as a number."""
 _NAME_LEAST: Final = 24
+_WIDE_ENOUGH_FOR_IDS: Final = 140
+"""From this width on there is room for the span ids, which ``--span`` takes."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
-    parser.add_argument("--trace", metavar="T", help="only this trace: its id, or the first digits of it")
+    parser.add_argument("--trace", metavar="T", type=id_word, help="only this trace: its id, or the first digits of it")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -79,6 +82,8 @@ def tree_lines(forest: Forest, width: int) -> Iterator[str]:
         if row.input_tokens is not None or row.output_tokens is not None:
             tokens = f"{count(row.input_tokens)}/{count(row.output_tokens)}"
         right = f"  {length:>10}  {tokens:>11}"
+        if width >= _WIDE_ENOUGH_FOR_IDS:
+            right += f"  {one_line(row.span_id)}"
         marks = [mark.text for mark in forest.marks_of(i)]
         label = f"{row.kind:<9} {one_line(row.name)}"
         if row.has_error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError
-from ._input import add_input, exit_code, load_input
+from ._input import add_input, exit_code, id_word, keep_input, load_input
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -37,8 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def add_cut(parser: ArgumentParser) -> None:
     """``--trace``, ``--span`` and ``--anchor``: where on which timeline."""
-    parser.add_argument("--trace", metavar="T", help="the trace: its id, or the first digits of it")
-    parser.add_argument("--span", metavar="S", help="the span of the cut: its id, or the first digits of it")
+    parser.add_argument("--trace", metavar="T", type=id_word, help="the trace: its id, or the first digits of it")
+    parser.add_argument(
+        "--span", metavar="S", type=id_word, help="the span of the cut: its id, or the first digits of it"
+    )
     parser.add_argument(
         "--anchor", choices=("before", "after"), default="after", help="cut before or after the span (default: after)"
     )
@@ -48,6 +49,7 @@ def run(args: Namespace) -> int:
     """Write the snapshot, or one line for each cut."""
     store, summary = load_input(args)
     with store:
+        keep_input(args, store)
         trace_id = chosen_trace(store, args.trace)
         lines = _lines(args, store, trace_id)
         # The first line is made before the file is opened: a cut that cannot be restored leaves no empty file behind.
@@ -79,6 +81,8 @@ def chosen_trace(store: Store, text: str | None) -> str:
 def _lines(args: Namespace, store: Store, trace_id: str) -> Iterator[str]:
     from runtime.snapshot import RestoreError, restore_every, restore_snapshot, snapshot_to_json
 
+    from ._json import dump
+
     events = store.events(trace_id)
     if args.every:
         for span_id, anchor, found in restore_every(events, trace_id):
@@ -87,8 +91,8 @@ def _lines(args: Namespace, store: Store, trace_id: str) -> Iterator[str]:
                 line["error"] = found.to_json()
             else:
                 line["snapshot"] = snapshot_to_json(found)
-            yield json.dumps(line) + "\n"
+            yield dump(line) + "\n"
         return
     wanted = store.resolve_span(trace_id, args.span) if args.span else None
     snapshot = restore_snapshot(events, wanted, args.anchor, trace_id=trace_id)
-    yield json.dumps(snapshot_to_json(snapshot), indent=2) + "\n"
+    yield dump(snapshot_to_json(snapshot), indent=2) + "\n"

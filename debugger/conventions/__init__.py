@@ -75,12 +75,16 @@ def _whole(view: View) -> Convention | None:
     return None
 
 
+def _speaks_others(view: View) -> bool:
+    """Most spans of a load speak the common names only: one look tells that no other family need be asked."""
+    return not _MARKS.isdisjoint(view.attributes) or view.scope_name in _SCOPES
+
+
 def _read(view: View) -> tuple[Facts, list[Family]]:
     """The narrow facts of a foreign span, and the families that it speaks."""
     facts = Facts(text(view.attributes.get("error.type")))
     families: list[Family] = []
-    # Most spans of a load speak the common names only: one look tells that no other family need be asked.
-    if not _MARKS.isdisjoint(view.attributes) or view.scope_name in _SCOPES:
+    if _speaks_others(view):
         families = [family for family in _OTHERS if family.recognises(view)]
     if families:
         facts.family = families[0].name
@@ -97,7 +101,9 @@ def _read(view: View) -> tuple[Facts, list[Family]]:
 def promote(view: View) -> Promoted:
     """The narrow facts of a span, for the store's columns."""
     convention = _whole(view)
-    return _read(view)[0].promoted() if convention is None else convention.promote(view)
+    if convention is not None:
+        return convention.promote(view)
+    return _read(view)[0].promoted() if _speaks_others(view) else genai.promoted(view)
 
 
 def call_of(span: Span, logs: Sequence[LogRecord] = ()) -> Call:

@@ -88,6 +88,9 @@ class Draft:
                 result, has_result = plain(self.outputs), True
             if agent_input is None and self.inputs:
                 agent_input = plain(tuple(m for m in self.inputs if m.role != "system"))
+        finish_reasons = self.finish_reasons
+        if finish_reasons is None and self.outputs is not None:
+            finish_reasons = tuple(m.finish_reason for m in self.outputs if m.finish_reason is not None) or None
         lost = self.content.lost
         if lost is None and error is None and span.end_unix_nano is not None:
             lost = _not_recorded(kind, self.outputs, has_result)
@@ -122,7 +125,7 @@ class Draft:
                 reasoning_tokens=self.reasoning_tokens,
                 cost_nano_usd=facts.cost_nano_usd,
             ),
-            finish_reasons=self.finish_reasons,
+            finish_reasons=finish_reasons,
             error=error,
             input=agent_input,
             lost=lost,

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from runtime.messages import CallKind
 
-from ._view import Promoted, text, whole
+from ._view import Promoted, count, text
 
 _FRAMEWORKS: Final = frozenset(
     (
@@ -127,7 +127,7 @@ def first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | N
 def first_whole(attributes: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     """The first attribute that is a whole number."""
     for key in names:
-        if (value := whole(attributes.get(key))) is not None:
+        if (value := count(attributes.get(key))) is not None:
             return value
     return None
 

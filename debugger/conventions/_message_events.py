@@ -52,7 +52,7 @@ def of_list(items: Any) -> Iterator[MessageEvent]:
     for item in items if isinstance(items, list) else []:
         if isinstance(item, Mapping):
             name = item.get("event.name")
-            if name in ROLES or name == CHOICE:
+            if isinstance(name, str) and (name in ROLES or name == CHOICE):
                 yield MessageEvent(name, item)
 
 

@@ -38,6 +38,9 @@ _ROLES: Final = {
 """Words of other vocabularies for a role; all others are kept."""
 
 
+_LANGCHAIN_TYPES: Final = frozenset(("human", "ai", "system", "tool"))
+
+
 class _Read(NamedTuple):
     """A message as it was read; ``is_item`` for one of several items that together are one turn."""
 
@@ -55,7 +58,9 @@ def messages_of(value: Any, role: str) -> tuple[Message, ...]:
     """
     value = decoded(value)
     if isinstance(value, Mapping):
-        value = _inside(value)
+        value = _inside(value, role)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # LangChain: one list of messages for each prompt of a batch
     if value is None:
         return ()
     if isinstance(value, str):
@@ -76,15 +81,13 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def _inside(value: Mapping[str, Any]) -> Any:
+def _inside(value: Mapping[str, Any], role: str) -> Any:
     """The messages of a request or response body that was recorded as a whole."""
-    system = value.get("system") or value.get("instructions")
-    for key in ("messages", "contents", "prompt", "input", "output", "choices", "candidates", "content"):
+    system = (value.get("system") or value.get("instructions")) if role != "assistant" else None
+    for key in ("messages", "contents", "prompt", "input", "output", "choices", "candidates", "generations", "content"):
         inner = value.get(key)
         if key == "content" and ("role" in value or "type" in value or not isinstance(inner, list | Mapping)):
             continue
-        if isinstance(inner, list) and inner and isinstance(inner[0], list):
-            inner = inner[0]  # LangChain: one list of messages for each prompt of a batch
         if isinstance(inner, list | Mapping | str) and "role" not in value:
             return _with_system(system, inner)
     return value
@@ -100,7 +103,9 @@ def _with_system(system: Any, inner: Any) -> Any:
 def _is_part(item: Any) -> bool:
     if not isinstance(item, Mapping) or "role" in item or "parts" in item:
         return False
-    return item.get("type") in _TYPED_PARTS or ("type" not in item and any(key in item for key in _UNTYPED_PARTS))
+    if "type" in item:
+        return isinstance(item["type"], str) and item["type"] in _TYPED_PARTS
+    return any(key in item for key in _UNTYPED_PARTS)
 
 
 def _merged(read: Sequence[_Read]) -> list[Message]:
@@ -120,11 +125,13 @@ def _read(item: Any, role: str) -> _Read:
     if not isinstance(item, Mapping):
         return _Read(role, (part_from_json(item),))
     message = _unwrapped(item)
-    kind = message.get("type")
+    kind = _text(message.get("type"))
     if kind in _ITEM_ROLES:
         return _Read(_ITEM_ROLES[kind], tuple(parts_of([message])), is_item=True)
     word = message.get("role")
-    own = _ROLES.get(word, word) if isinstance(word, str) else role
+    if word is None and kind in _LANGCHAIN_TYPES:
+        word = kind  # LangChain's own dump of a message
+    own = _ROLES.get(word, word) if isinstance(word, str) and word else role
     name = _text(message.get("name"))
     finish = _text(message.get("finish_reason")) or _text(item.get("finish_reason"))
     if isinstance(message.get("parts"), list):

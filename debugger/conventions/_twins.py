@@ -205,13 +205,21 @@ def _nested(spans: Sequence[Narrow], above: Sequence[int | None]) -> list[Pair]:
 
 
 def _outer_first(inner_of: dict[int, list[int]], above: Sequence[int | None]) -> list[int]:
+    known: dict[int, int] = {}
+
     def depth(place: int) -> int:
-        steps = 0
-        here = above[place]
-        while here is not None and steps < len(above):
-            steps += 1
+        # Each place is walked once, however deep the chain: what is below a known depth follows from it.
+        path: list[int] = []
+        here: int | None = place
+        while here is not None and here not in known:
+            known[here] = 0  # so that a cycle ends here
+            path.append(here)
             here = above[here]
-        return steps
+        steps = -1 if here is None else known[here]
+        for step in reversed(path):
+            steps += 1
+            known[step] = steps
+        return known[place]
 
     if len(inner_of) < 2:
         return list(inner_of)
@@ -225,6 +233,8 @@ def _outer_first(inner_of: dict[int, list[int]], above: Sequence[int | None]) ->
 def _is_same_call(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind != inner.kind:
         return False
+    if outer.convention in _OWN and inner.convention in _OWN:
+        return False  # nobody writes ours twice: an agent calls itself, a tool's function asks a model
     if outer.kind in ("llm", "embedding"):
         return True
     if outer.kind == "agent":
@@ -289,7 +299,9 @@ def _in_group(spans: Sequence[Narrow], group: Sequence[int]) -> Iterable[Pair]:
 def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind != inner.kind or not _other_source(outer, inner):
         return False
-    if (inner.end_unix_nano or 0) > (outer.end_unix_nano or 0):
+    # One that ends later is a twin only where the counts prove it: a stream is read to its end by one, not the other.
+    proven = outer.output_tokens is not None and outer.output_tokens == inner.output_tokens
+    if (inner.end_unix_nano or 0) > (outer.end_unix_nano or 0) and not proven:
         return False
     if outer.kind == "agent":
         return _agent(outer) is not None and _agent(outer) == _agent(inner)

@@ -48,6 +48,16 @@ def whole(value: Any) -> int | None:
     return integer(value) if type(value) is float else None
 
 
+def count(value: Any) -> int | None:
+    """The value where it is a whole number, also as text: Zipkin and some producers write every value as text."""
+    if type(value) is str:
+        return int(value) if value.isascii() and value.isdigit() and len(value) < _MAX_DIGITS else None
+    return whole(value)
+
+
+_MAX_DIGITS: Final = 19
+
+
 class Promoted(NamedTuple):
     """What the store keeps in columns of its own; the same values as in the whole call."""
 

@@ -13,9 +13,9 @@ from runtime.messages import CallKind, Message, ToolCallPart, ToolCallResponsePa
 
 from ._content import with_system
 from ._draft import Draft
-from ._facts import Facts, Names, first_text, first_whole
+from ._facts import Facts, Names, first_provider, first_text, first_whole
 from ._message_events import DETAILS, conversation, of_logs, of_span
-from ._view import View, text
+from ._view import Promoted, View, text
 
 name: Final = "genai"
 version: Final = 2
@@ -25,6 +25,8 @@ _KINDS: Final[dict[str, CallKind]] = {
     "chat": "llm",
     "generate_content": "llm",
     "text_completion": "llm",
+    "chat.completions": "llm",
+    "text.completions": "llm",
     "invoke_agent": "agent",
     "execute_tool": "tool",
     "embeddings": "embedding",
@@ -56,7 +58,7 @@ keys: Final = NAMES.keys | {_OPERATION, "error.type"}
 def recognises(view: View) -> bool:
     """Spans name their operation; older ones at least a model."""
     get = view.attributes.get
-    return type(get(_OPERATION)) is str or type(get("gen_ai.request.model")) is str
+    return type(get(_OPERATION)) is str or text(get("gen_ai.request.model")) is not None
 
 
 def narrow(view: View, facts: Facts) -> None:
@@ -65,6 +67,33 @@ def narrow(view: View, facts: Facts) -> None:
     if facts.kind is None and type(operation) is str:
         facts.kind = _KINDS.get(operation)
     facts.fill(view.attributes, NAMES)
+
+
+def promoted(view: View) -> Promoted:
+    """What ``narrow`` and ``settle_kind`` give where no other family is asked, in one step: most spans of a load."""
+    attributes = view.attributes
+    get = attributes.get
+    operation = get(_OPERATION)
+    named = type(operation) is str
+    asked = text(get("gen_ai.request.model"))
+    if not named and asked is None:
+        return Promoted(error_type=text(get("error.type")))
+    input_tokens = first_whole(attributes, NAMES.input_tokens)
+    output_tokens = first_whole(attributes, NAMES.output_tokens)
+    kind: CallKind = _KINDS.get(str(operation), "other") if named else "other"
+    if not named and asked is not None and (input_tokens is not None or output_tokens is not None):
+        kind = "llm"
+    return Promoted(
+        kind,
+        name,
+        text(get("error.type")),
+        text(get("gen_ai.agent.name")),
+        first_provider(attributes, NAMES.provider),
+        asked or text(get("gen_ai.response.model")),
+        text(get("gen_ai.tool.name")),
+        input_tokens,
+        output_tokens,
+    )
 
 
 def settle_kind(view: View, facts: Facts) -> None:

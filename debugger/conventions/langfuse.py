@@ -10,7 +10,7 @@ from runtime.messages import CallKind, parse_json_text
 from ._draft import Draft
 from ._facts import Facts, Names, nano_usd
 from ._shapes import decoded, messages_of, tool_definitions_of
-from ._view import View, text, whole
+from ._view import View, whole
 
 name: Final = "langfuse"
 version: Final = 1
@@ -110,11 +110,6 @@ def _fill_llm(draft: Draft) -> None:
         draft.tools = tool_definitions_of(given["tools"])
     got = draft.value(f"{_PREFIX}output")
     if draft.outputs is None and got is not None:
-        draft.outputs = messages_of(got, "assistant")
-    if draft.finish_reasons is None:
-        reasons = tuple(m.finish_reason for m in draft.outputs or () if m.finish_reason is not None)
-        draft.finish_reasons = reasons or None
-    if draft.outputs is None and text(got) is not None:
         draft.outputs = messages_of(got, "assistant")
 
 

@@ -44,14 +44,19 @@ _CHUNK: Final = "mlflow.chunk.item."
 
 marks: Final = frozenset((_TYPE,))
 scopes: Final = frozenset[str]()
-keys: Final = frozenset((_TYPE, _USAGE, _COST, _MODEL, _PROVIDER, _INPUTS, "error.type"))
+keys: Final = frozenset((_TYPE, _USAGE, _COST, _MODEL, _PROVIDER, _INPUTS, _OUTPUTS, "error.type"))
 
 
 class _Inputs(msgspec.Struct, gc=False):
     model: Any = None
 
 
+class _Outputs(msgspec.Struct, gc=False):
+    usage: Any = None
+
+
 _inputs = msgspec.json.Decoder(_Inputs).decode
+_outputs = msgspec.json.Decoder(_Outputs).decode
 
 
 def recognises(view: View) -> bool:
@@ -71,10 +76,12 @@ def narrow(view: View, facts: Facts) -> None:
     elif facts.kind == "tool":
         facts.tool_name = facts.tool_name or view.name or None
     usage = details(get(_USAGE))
+    if not usage and facts.kind == "llm":
+        usage = _answered_usage(get(_OUTPUTS))
     if facts.input_tokens is None:
-        facts.input_tokens = first_count(usage, ("input_tokens",))
+        facts.input_tokens = first_count(usage, ("input_tokens", "prompt_tokens"))
     if facts.output_tokens is None:
-        facts.output_tokens = first_count(usage, ("output_tokens",))
+        facts.output_tokens = first_count(usage, ("output_tokens", "completion_tokens"))
     if facts.cost_nano_usd is None:
         facts.cost_nano_usd = nano_usd(details(get(_COST)).get("total_cost"))
 
@@ -86,6 +93,17 @@ def _asked_model(inputs: Any) -> str | None:
         return text(_inputs(inputs).model)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
+
+
+def _answered_usage(outputs: Any) -> Mapping[str, Any]:
+    """The provider's own count in the answer, which older releases do not copy out of it."""
+    if type(outputs) is not str or '"usage"' not in outputs:
+        return {}
+    try:
+        usage = _outputs(outputs).usage
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return {}
+    return usage if isinstance(usage, Mapping) else {}
 
 
 def fill(draft: Draft) -> None:
@@ -122,9 +140,6 @@ def _fill_llm(draft: Draft, given: Any, got: Any) -> None:
         draft.outputs = messages_of(decoded(got), "assistant") if got is not None else _streamed(draft)
     if isinstance(got, Mapping):
         draft.response_model = draft.response_model or text(got.get("model"))
-    if draft.finish_reasons is None:
-        reasons = tuple(m.finish_reason for m in draft.outputs or () if m.finish_reason is not None)
-        draft.finish_reasons = reasons or None
 
 
 def _streamed(draft: Draft) -> tuple[Message, ...] | None:

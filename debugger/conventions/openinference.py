@@ -151,7 +151,9 @@ def _session(metadata: Any) -> str | None:
 
 def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None:
-        draft.inputs = _messages(draft, "llm.input_messages") or _whole(draft, "input", "user")
+        draft.inputs = _messages(draft, "llm.input_messages")
+        if draft.inputs is None or _unanswered(draft.inputs):
+            draft.inputs = _better(draft.inputs, _whole(draft, "input", "user"))
     if draft.outputs is None:
         draft.outputs = _messages(draft, "llm.output_messages") or _whole(draft, "output", "assistant")
     if draft.tools is None and (tools := flat_items(draft.attributes, "llm.tools")):
@@ -222,9 +224,26 @@ def _content_parts(item: Any) -> list[Part]:
 def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
     """The messages in the raw request or answer, where nothing better was recorded."""
     value = draft.peek(f"{side}.value")
-    if not isinstance(value, list | Mapping):
-        return None if not isinstance(value, str) or not value else (Message(role, (TextPart(value),)),)
-    return messages_of(value, role) or None
+    if isinstance(value, str):
+        # A Python object that was printed is no content.
+        printed = value.startswith("<") and " object at 0x" in value
+        return (Message(role, (TextPart(value),)),) if value and not printed else None
+    return messages_of(value, role) or None if isinstance(value, list | Mapping) else None
+
+
+def _unanswered(messages: tuple[Message, ...]) -> set[str | None]:
+    """The tool calls in a request that have no result in it."""
+    parts = [part for message in messages for part in message.parts]
+    asked = {part.id for part in parts if isinstance(part, ToolCallPart)}
+    return asked - {part.id for part in parts if isinstance(part, ToolCallResponsePart)}
+
+
+def _better(flat: tuple[Message, ...] | None, raw: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The raw request, where flattening it has lost results of parallel tool calls."""
+    if flat is None or raw is None:
+        return flat or raw
+    asked = any(isinstance(part, ToolCallPart) for message in raw for part in message.parts)
+    return raw if asked and len(_unanswered(raw)) < len(_unanswered(flat)) else flat
 
 
 def _fill_tool(draft: Draft) -> None:
@@ -234,8 +253,7 @@ def _fill_tool(draft: Draft) -> None:
         is_schema = isinstance(parameters, Mapping) and ("properties" in parameters or "type" in parameters)
         useful = value is not None and not (isinstance(value, str) and isinstance(parameters, Mapping))
         draft.arguments = value if useful or is_schema or parameters is None else parameters
-        if isinstance(draft.arguments, Mapping) and set(draft.arguments) == {"kwargs"}:
-            draft.arguments = draft.arguments["kwargs"]
+        draft.arguments = _by_name(draft.arguments)
     output = draft.peek("output.value")
     envelope = output if isinstance(output, Mapping) else {}
     message = envelope.get("data") if envelope.get("type") == "tool" else None
@@ -249,6 +267,15 @@ def _fill_tool(draft: Draft) -> None:
     elif isinstance(output, str):
         draft.error_message = output
     draft.tool_call_id = draft.tool_call_id or draft.first_text("tool.id", "tool_call.id")
+
+
+def _by_name(arguments: Any) -> Any:
+    """Keyword arguments out of what an instrumentation saw of the Python call."""
+    if isinstance(arguments, Mapping) and isinstance(arguments.get("kwargs"), Mapping):
+        rest = {key for key in arguments if key not in ("kwargs", "args", "sanitize_inputs_outputs")}
+        if not rest and not arguments.get("args"):
+            return arguments["kwargs"]
+    return arguments
 
 
 def _fill_agent(draft: Draft) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, ToolDefinition, Usage, message_from_json
+from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, Usage
 from runtime.trace import Span
 
 from ..importers import load_text
 from ._rejelly_marks import Recorded, error_of, events_of_span, is_aborted, marks_of, tool_marks
+from ._shapes import messages_of, tool_definitions_of
 from ._view import Promoted, View, text, whole
 
 name: Final = "rejelly"
@@ -86,6 +87,8 @@ def _fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
         return _tool(_object(load_text(attributes.get(_RESULT))))
     recorded = events_of_span(attributes.get(_EVENTS), attributes.get(_PLACES))
     base = _main_type(recorded)
+    if _WITHOUT_SPAN in attributes and base != "turn":
+        return {"kind": "other", "error": None}  # rejelly reads no more of it
     start = _first(recorded, f"{base}:start") or _first(recorded, f"{base}:end") or {}
     end = _first(recorded, f"{base}:end")
     outcome = end or {}
@@ -133,9 +136,9 @@ def _turn(start: Mapping[str, Any], end: Mapping[str, Any], model_calls: Any) ->
     return {
         "model": text(inner.get("adapterId")),
         "provider": text(inner.get("provider")),
-        "input_messages": tuple(message_from_json(m) for m in messages) if isinstance(messages, list) else None,
-        "output_messages": None if message is None else (message_from_json(message),),
-        "tool_definitions": tuple(ToolDefinition.from_json(t) for t in tools) if isinstance(tools, list) else (),
+        "input_messages": messages_of(messages, "user") if isinstance(messages, list) else None,
+        "output_messages": None if message is None else messages_of([message], "assistant"),
+        "tool_definitions": tool_definitions_of(tools) or (),
         "output_schema": schema if isinstance(schema, dict) else None,
         "parameters": {} if choice is None else {"tool_choice": choice},
         "usage": Usage(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from . import otlp_json, rejelly
+from . import console_json, jaeger_json, otlp_json, otlp_proto, rejelly, zipkin_json
 from ._records import Batch, Context, LogRecord, Note, RawLog, RawSpan, is_logs, is_spans
 from ._source import Counter, PathNote, Source, iter_sources
 from ._unknown import looks_like
@@ -29,7 +29,7 @@ class Format(Protocol):
         """The spans and log records; whatever is wrong with the input goes to ``note``."""
 
 
-FORMATS: tuple[Format, ...] = (otlp_json, rejelly)
+FORMATS: tuple[Format, ...] = (otlp_json, rejelly, console_json, jaeger_json, zipkin_json, otlp_proto)
 """In the order in which they are asked."""
 
 
@@ -40,7 +40,7 @@ def format_of(head: bytes) -> Format | None:
 
 def readable_formats() -> str:
     """What can be read, as words for a message."""
-    return ", ".join(form.name for form in FORMATS) + " (plain, gzip or zip)"
+    return ", ".join(form.name for form in FORMATS) + " (plain, gzip, zip or zstd)"
 
 
 __all__ = [

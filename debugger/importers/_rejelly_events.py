@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 from ._records import Note
 
 _ARRAY_OF_EVENTS: Final = re.compile(r'\[|\{[^\[\]{}]*"events"\s*:\s*\[')
+_FRESH_LINE: Final = re.compile(r"\n(?=[{\[])")
 _GAP: Final = re.compile(r"[\s,]*")
 _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
@@ -107,6 +108,8 @@ class _Slow:
     def __init__(self, data: bytes, first_line: int, note: Note) -> None:
         self._text = data.decode("utf-8", "replace")
         self._counted = (0, first_line)
+        self._read_to = 0
+        """Where the last element of an array begins that was looked at."""
         self._note = note
         self._decode = json.JSONDecoder().raw_decode
 
@@ -119,11 +122,13 @@ class _Slow:
                 yield from self._elements(opening.end())
             value, end = self._value(place)
             if end is None:
-                self._lost(place)
-                # What stands on the next line may be whole.
-                place = self._text.find("\n", place)
-                if place < 0:
+                damaged = max(place, self._read_to)
+                self._lost(damaged)
+                # A line of its own further on may be whole; the lines of an indented document are none.
+                found = _FRESH_LINE.search(self._text, damaged)
+                if found is None:
                     return
+                place = found.end()
             elif opening is None or '"type"' in opening[0]:
                 yield from self._one(value, place, end)
             place = self._next(place if end is None else end)
@@ -132,6 +137,7 @@ class _Slow:
         """The events of an array, up to its end or to where it is damaged."""
         place = self._next(place)
         while place < len(self._text) and self._text[place] != "]":
+            self._read_to = place
             value, end = self._value(place)
             if end is None:
                 return

@@ -1,6 +1,6 @@
 """Opening input: files, folders, archives and standard input as named streams of blocks.
 
-gzip and zip are recognised by their first bytes, never by name. Nothing here knows a trace format.
+gzip, zip and zstd are recognised by their first bytes, never by name. Nothing here knows a trace format.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ BLOCK_BYTES: Final = 1 << 20
 HEAD_BYTES: Final = 64 << 10
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
+_ZSTD: Final = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
+"""A frame, and one that is to be skipped (pzstd writes these)."""
 
 PathNote: TypeAlias = Callable[[str, str], None]
 """``note(path, reason)``: a path that could not be read, or not to its end."""
@@ -67,10 +69,18 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
         note(str(fault.filename), fault.strerror or "cannot be read")
 
     for here, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
         for name in sorted(files):
             path = Path(here, name)
-            if not name.startswith(".") and path.is_file():
+            if name.startswith("."):
+                continue
+            try:
+                is_file = path.is_file()
+            except OSError as fault:
+                # A folder that lists its names but lets nobody in.
+                note(str(path), (fault.strerror or str(fault)).lower())
+                continue
+            if is_file:
                 yield path
 
 
@@ -92,9 +102,17 @@ def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool,
     if head.startswith(_ZIP) and stream.seekable():
         yield from _from_zip(path, stream, counter, note)
         return
-    if head.startswith(_GZIP):
-        head, blocks = _peek(_gunzip(blocks, path, note))
+    head, blocks = _unpacked(head, blocks, path, note)
     yield Source(path, head, blocks, counter, is_named)
+
+
+def _unpacked(head: bytes, blocks: Iterator[bytes], path: str, note: PathNote) -> tuple[bytes, Iterator[bytes]]:
+    """The content of a stream, out of gzip or zstd where it is in one."""
+    if head.startswith(_GZIP):
+        return _peek(_gunzip(blocks, path, note))
+    if head.startswith(_ZSTD):
+        return _peek(_unzstd(blocks, path, note))
+    return head, blocks
 
 
 def _from_zip(path: str, stream: IO[bytes], counter: Counter, note: PathNote) -> Iterator[Source]:
@@ -105,7 +123,7 @@ def _from_zip(path: str, stream: IO[bytes], counter: Counter, note: PathNote) ->
                     continue
                 with archive.open(info) as member:
                     blocks = _zip_blocks(member, f"{path}!{info.filename}", note)
-                    head, blocks = _peek(blocks)
+                    head, blocks = _unpacked(*_peek(blocks), f"{path}!{info.filename}", note)
                     yield Source(f"{path}!{info.filename}", head, blocks, counter, False)
                     counter.done += info.compress_size
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as fault:
@@ -169,3 +187,29 @@ def _gunzip(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[byte
         while out := inflate.flush():
             yield out
         note(path, "gzip data that ends in the middle")
+
+
+def _unzstd(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[bytes]:
+    """The content of all frames; damage or an early end is noted after what could be read."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    frame = zstd.ZstdDecompressor()
+    is_inside = False
+    for block in blocks:
+        data = block
+        while data:
+            try:
+                out = frame.decompress(data, BLOCK_BYTES)
+                while out:
+                    yield out
+                    out = b"" if frame.eof or frame.needs_input else frame.decompress(b"", BLOCK_BYTES)
+            except zstd.ZstdError:
+                note(path, "damaged zstd data" if is_inside else "something follows the zstd data")
+                return
+            is_inside, data = True, b""
+            if frame.eof:
+                is_inside, data, frame = False, frame.unused_data, zstd.ZstdDecompressor()
+    if is_inside:
+        note(path, "zstd data that ends in the middle")

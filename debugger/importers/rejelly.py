@@ -149,9 +149,9 @@ def _spans(group: _Group) -> Iterator[RawSpan]:
         (None, None) if end is None else (end.event.success, end.event.error),
         _attributes(texts, facts),
     )
-    for each in group.events:
+    for i, each in enumerate(group.events):
         if each.event.type == "tools:execute:end" and isinstance(each.event.results, list):
-            yield from _tools(each, start)
+            yield from _tools(each, start, str(i))
 
 
 def _start_time(start: _Placed | None, end: _Placed | None, first: _Placed) -> int:
@@ -162,7 +162,7 @@ def _start_time(start: _Placed | None, end: _Placed | None, first: _Placed) -> i
     return max(0, end.time - lasted) if lasted is not None and lasted > 0 else end.time
 
 
-def _tools(end: _Placed, start: _Placed | None) -> Iterator[RawSpan]:
+def _tools(end: _Placed, start: _Placed | None, which: str) -> Iterator[RawSpan]:
     """One span per result of a batch: rejelly writes down only the batch, but each result has a key of its own."""
     results = [result for result in end.event.results if isinstance(result, dict)]
     begun = start if start is not None and start.time <= end.time else None
@@ -175,7 +175,7 @@ def _tools(end: _Placed, start: _Placed | None) -> Iterator[RawSpan]:
         tool = result.get("toolName")
         yield _raw(
             end,
-            _made_id("tool", end.trace_id, end.span_id, str(end.seq), str(i)),
+            _made_id("tool", end.trace_id, end.span_id, which, str(i)),
             end.span_id if end.has_id else end.parent,
             tool if isinstance(tool, str) and tool else "tool",
             time,

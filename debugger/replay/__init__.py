@@ -1,1 +1,1 @@
-"""."""
+"""Replays: which program to run, what it would do, the child process that runs it, and the report."""

@@ -1,9 +1,8 @@
 """The child process of a replay: loads the user's agent, runs it against the recording, tells the parent each step.
 
 Runs isolated (``-I``), so nothing of the user's can reach the screen's process: prints, ``sys.exit``, blocking calls,
-tracer providers. Reads one job as a JSON line from a private descriptor, writes JSON lines to another; further lines
-from
-the parent mean cancel. Imports nothing heavy of the debugger.
+tracer providers. Reads one job as a JSON line from a private descriptor, writes JSON lines to another; a further line
+from the parent, or its end, means cancel. Imports nothing heavy of the debugger.
 """
 
 from __future__ import annotations
@@ -11,25 +10,44 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import inspect
 import io
 import json
+import logging
 import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from runtime.agents import Run
+from runtime.agents import Agent, Run
 from runtime.agents._revive import type_name_of
 from runtime.errors import ReplayStop
 from runtime.journal import ReplayPolicy, ReplayRow, ReplaySession
 from runtime.messages import json_safe
 from runtime.snapshot import snapshot_from_json
 
-BLOCKED_EVENTS = ("socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.bind")
+BLOCKED_EVENTS = frozenset(
+    f"socket.{name}"
+    for name in (
+        "bind",
+        "connect",
+        "getaddrinfo",
+        "gethostbyaddr",
+        "gethostbyname",
+        "getnameinfo",
+        "sendmsg",
+        "sendto",
+    )
+)
+
+_MOST_TRACEBACK = 200
+"""Lines of a traceback that are told, half of them from its beginning."""
+_LONGEST_LINE = 2000
 
 
 class NetworkBlockedError(ConnectionError):
@@ -37,7 +55,11 @@ class NetworkBlockedError(ConnectionError):
 
 
 def block_network() -> None:
-    """Refuse every socket to the outside, in C code too. Cannot be undone in this process."""
+    """Refuse what Python's sockets do towards the outside. Cannot be undone in this process.
+
+    Holds for all code that goes through the socket module; not for C code that calls the system itself, nor for
+    programs that the agent starts.
+    """
 
     def refuse(event: str, args: tuple[Any, ...]) -> None:
         if event in BLOCKED_EVENTS:
@@ -49,7 +71,8 @@ def block_network() -> None:
 def load_function(job: dict[str, Any]) -> Callable[..., Any]:
     """The agent or async function that the job names.
 
-    Raises: whatever the user's module raises on import; AttributeError where it lacks the name.
+    Raises: whatever the user's module raises on import; AttributeError where it lacks the name; TypeError where that is
+        no agent and no async function, or where only the trace names it and it was not written in this file.
     """
     folder = job["folder"]
     if folder not in sys.path:
@@ -69,8 +92,45 @@ def load_function(job: dict[str, Any]) -> Callable[..., Any]:
     found = getattr(module, job["name"], None)
     if not callable(found):
         raise AttributeError(f"{job['file'] or job['module']} has no agent or function {job['name']!r}")
+    if not _can_be_awaited(found):
+        raise TypeError(f"{job['name']!r} is no agent and no async function")
+    bare = found.fn if isinstance(found, Agent) else found
+    if job["named_by_trace"] and getattr(bare, "__module__", None) != module.__name__:
+        # A trace comes from outside, its input too: it must not get at what the file only imports.
+        raise TypeError(f"{job['name']!r} is only imported there; a trace can name what is written in the file itself")
     function: Callable[..., Any] = found
     return function
+
+
+def _can_be_awaited(found: Callable[..., Any]) -> bool:
+    if isinstance(found, Agent):
+        return True
+    asked = (found, getattr(found, "__call__", None), inspect.unwrap(found))  # noqa: B004 - asked for its kind
+    return any(map(inspect.iscoroutinefunction, asked))
+
+
+class _TraceFault(logging.Filter):
+    """Keeps the runtime's note that the trace could not be written: it is news for the report, not for the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.why: str | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, OSError):
+            return True
+        self.why = self.why or error.strerror or type(error).__name__
+        return False
+
+
+def _way_of(error: BaseException) -> list[str]:
+    """The traceback, line by line, in bounded size: a message can be megabytes long, a recursion endless."""
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    if len(lines) > _MOST_TRACEBACK:
+        half = _MOST_TRACEBACK // 2
+        lines = [*lines[:half], f"[{len(lines) - 2 * half} lines left out here]", *lines[-half:]]
+    return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…" for line in lines]
 
 
 async def replay(
@@ -87,6 +147,7 @@ async def replay(
         {call_id: frame.journal for call_id, frame in recording.frames.items()},
         cut=None if cut is None else [frame.journal for frame in cut.frames.values()],
         policy=ReplayPolicy(models=job["mode"], tools=job["tools"], reuse_exhausted=False),
+        open_ended=job["open_ended"],
         on_row=on_row,
     )
     run = Run(
@@ -106,10 +167,18 @@ async def replay(
     cancelled = threading.Event()
 
     def watch() -> None:
-        if commands.readline():
-            cancelled.set()
+        try:
+            commands.readline()
+        except (OSError, ValueError):
+            return  # the agent has closed the descriptor; the parent has other ways to end it
+        # Also at the end of the pipe: then the parent is gone, and nobody waits for the result.
+        cancelled.set()
+        with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(task.cancel)
 
+    trace_fault = _TraceFault()
+    for name in ("runtime.trace._emitter", "runtime.agents._run"):
+        logging.getLogger(name).addFilter(trace_fault)
     threading.Thread(target=watch, daemon=True).start()
     end: dict[str, Any] = {"type": "end", "ended": "done", "output": None, "error": None}
     try:
@@ -119,13 +188,14 @@ async def replay(
     except BaseException as error:  # noqa: BLE001 - the border to the user's code: reported, not lost
         end["ended"] = "cancelled" if cancelled.is_set() else "failed"
         end["error"] = type_name_of(error).to_json()
-        end["traceback"] = traceback.format_exception(error)
+        end["traceback"] = _way_of(error)
     if session.stopped:
         # An agent may swallow the stop; what it then returns is no result.
         end |= {"ended": session.stopped, "output": None, "error": None}
     spent = [outcome.usage.cost_nano_usd for outcome in session.answered]
     return end | {
         "trace_id": run.trace_id,
+        "trace_fault": trace_fault.why,
         "divergence": asdict(session.divergence) if session.divergence else None,
         "inferred": session.inferred,
         "saved_nano_usd": sum(c for c in spent if c is not None) if any(c is not None for c in spent) else None,
@@ -138,11 +208,13 @@ def main(read_fd: int, write_fd: int) -> None:
     commands = os.fdopen(read_fd, encoding="utf-8")
     out = os.fdopen(write_fd, "w", encoding="utf-8", buffering=1)
     lock = threading.Lock()
+    dumps, leave = json.dumps, os._exit  # as they are before the user's code can put others in their place
 
     def tell(message: dict[str, Any]) -> None:
-        text = json.dumps(message, ensure_ascii=True)
+        text = dumps(message, ensure_ascii=True)
         with lock:
-            out.write(text + "\n")
+            # On a line of its own, whatever the agent has written to this descriptor before.
+            out.write(f"\n{text}\n")
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -162,9 +234,14 @@ def main(read_fd: int, write_fd: int) -> None:
             end = asyncio.run(replay(job, function, tell, commands))
         except BaseException as error:  # noqa: BLE001 - sys.exit in a task goes past the task and ends the loop
             end = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json()}
-            end["traceback"] = traceback.format_exception(error)
-    tell(end)
-    sys.stdout.flush()
-    sys.stderr.flush()
+            end["traceback"] = _way_of(error)
+    try:
+        tell(end)
+    except (ValueError, RecursionError) as fault:
+        why = {"type": type(fault).__name__, "message": f"the result cannot be written as JSON: {fault}"}
+        tell({"type": "end", "ended": "failed", "error": why})
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the agent may have closed them
+            stream.flush()
     # Threads of blocking tools must not keep a finished replay alive.
-    os._exit(0)
+    leave(0)

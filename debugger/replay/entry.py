@@ -26,6 +26,8 @@ class EntryPoint:
     """A module name, where the user gave one instead of a file."""
     trusted: bool = False
     """True for what the user named, what lies beside the trace, and the bundled samples."""
+    named_by_trace: bool = False
+    """True where the name comes from the trace, which is data from outside."""
 
     @property
     def shown(self) -> str:
@@ -52,9 +54,12 @@ def named_by_user(text: str) -> EntryPoint:
     where, colon, name = text.rpartition(":")
     if not colon or not where or not name.isidentifier():
         raise EntryPointError(f"--agent {text!r} is not FILE.py:NAME or MODULE:NAME")
-    path = Path(where).expanduser()
-    if path.suffix == ".py" or path.is_file():
-        if not path.is_file():
+    try:
+        path = Path(where).expanduser()
+    except RuntimeError:
+        raise EntryPointError(f"--agent {text!r}: there is no such home folder") from None
+    if path.suffix == ".py" or _is_file(path):
+        if not _is_file(path):
             raise EntryPointError(f"--agent: there is no file {where!r}")
         return EntryPoint(name=name, file=path.resolve(), trusted=True)
     return EntryPoint(name=name, module=where, trusted=True)
@@ -74,12 +79,20 @@ def named_by_trace(recorded: str | None, sources: Sequence[Path]) -> EntryPoint:
     if not recorded:
         raise EntryPointError("the trace does not say which agent made it", hint=way_on)
     file_name, _, name = recorded.rpartition(":")
-    if not file_name or Path(file_name).name != file_name or not name.isidentifier():
+    if not file_name or Path(file_name).name != file_name or "\0" in file_name or not name.isidentifier():
         raise EntryPointError(f"the trace names {recorded!r}, which is no plain FILE.py:NAME", hint=way_on)
     samples = samples_folder()
     folders = [*(source.parent for source in sources), *([samples] if samples else [])]
     for folder in folders:
         # A link could lead anywhere, and the trace is what names it.
-        if (path := folder / file_name).is_file() and not path.is_symlink():
-            return EntryPoint(name=name, file=path.resolve(), trusted=True)
+        if _is_file(path := folder / file_name) and not path.is_symlink():
+            return EntryPoint(name=name, file=path.resolve(), trusted=True, named_by_trace=True)
     raise EntryPointError(f"the trace names {recorded!r}, but there is no {file_name} beside it", hint=way_on)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # A name that no file can have: too long, or with characters that the system has no bytes for.
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -40,6 +41,8 @@ class ReplayJob:
     anchor: Anchor = "after"
     agent: str | None = None
     """``FILE.py:NAME`` or ``MODULE:NAME``; None takes the entry point that the trace names."""
+    input: Mapping[str, Json] | None = None
+    """Keyword arguments for the agent; None takes those of the recorded run."""
     mode: Mode = "strict"
     tools: Mode = "strict"
     rest_recorded: bool = False
@@ -78,7 +81,7 @@ class ReplayReport:
     trace_id: str | None
     """The replay's own trace."""
     trace_path: Path | None
-    """The file that holds it."""
+    """The file that holds it; None where it could not be written."""
     ended: Ended
     same_output: bool | None
     """None when the run did not come to its end."""
@@ -97,6 +100,8 @@ class ReplayReport:
     """What the agent's program printed, line by line."""
     traceback: tuple[str, ...] = ()
     """Where a run failed that had not failed in this way when it was recorded."""
+    trace_fault: str | None = None
+    """Why the replay's own trace could not be written; None when it was."""
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

@@ -19,6 +19,11 @@ def find_entry_point(recording: Recording, job: ReplayJob) -> EntryPoint:
     """
     if job.agent:
         return named_by_user(job.agent)
+    if recording.run is None and any(call.convention == "retrospan" for call in recording.calls):
+        raise EntryPointError(
+            "the span of the run itself is missing from this trace, so nothing says which program made it",
+            hint="name the agent with --agent FILE.py:NAME, or use the snapshot",
+        )
     if recording.run is None:
         raise EntryPointError(
             "no agent of this trace was written with Retrospan's runtime, so there is no program to run again",

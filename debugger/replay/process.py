@@ -1,19 +1,39 @@
-"""The parent's side of a replay: starts the child, reads its messages, ends it for certain."""
+"""The parent's side of a replay: starts the child, reads its messages, ends it for certain.
+
+The child leads a session of its own: it has no terminal to draw on, and what the user's code leaves running ends with
+the replay. Nothing here waits for a pipe to be closed, since a program that was left running may hold it open.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import selectors
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from runtime.journal import ReplayRow
+
+from ..errors import ReplayError
+from .news import End, read_news
+from .printed import Printed
+
 PATIENCE_S: Final = 2.0
 """How long a cancelled child may take before it is terminated, and then before it is killed."""
+
+_LOOK_S: Final = 0.1
+"""How often to look whether the child has ended, while its pipe is silent."""
+_BLOCK_BYTES: Final = 1 << 16
+_LONGEST_LINE: Final = 256 << 20
+_MOST_AFTER_END: Final = 1 << 20
+"""The most that a pipe can hold: what is read beyond it was written after the child's end, by somebody else."""
 
 _START: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -22,14 +42,19 @@ _START: Final = (
 
 
 class ChildProcess:
-    """One child, from its start to its end. Use as a context manager: leaving it always ends the child."""
+    """One child, from its start to its end. Use as a context manager: leaving it always ends the child.
+
+    Raises: ReplayError: the job is nested too deep to be handed over.
+    """
 
     def __init__(self, job: dict[str, Any], *, cancelled: Callable[[], bool] = lambda: False) -> None:
-        self.printed: list[str] = []
-        """What the user's program printed, in order."""
+        text = _job_text(job)
         self.was_cancelled = False
         self._cancelled = cancelled
+        self._printed = Printed()
         self._writing = threading.Lock()
+        self._ending = threading.Lock()
+        self._group_ended = False
         job_read, self._job_write = os.pipe()
         self._news_read, news_write = os.pipe()
         home = str(Path(__file__).resolve().parent.parent.parent)
@@ -38,22 +63,20 @@ class ChildProcess:
         # elsewhere.
         environment["OTEL_SDK_DISABLED"] = "true"
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, home, str(job_read), str(news_write)],
+            [sys.executable, "-I", "-B", "-c", _START, home, str(job_read), str(news_write)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=(job_read, news_write),
             env=environment,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
+            start_new_session=True,
         )
         os.close(job_read)
         os.close(news_write)
         self._printing = threading.Thread(target=self._collect, daemon=True)
         self._printing.start()
         # In a thread of its own: a job larger than the pipe's buffer would wait for a child that died at once.
-        threading.Thread(target=self._send, args=(json.dumps(job),), daemon=True).start()
+        threading.Thread(target=self._send, args=(text,), daemon=True).start()
 
     def __enter__(self) -> ChildProcess:
         return self
@@ -61,42 +84,91 @@ class ChildProcess:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._printing.join(timeout=PATIENCE_S)
-        # A grandchild may hold the other end of this pipe open; then the reading thread keeps it, and ends with it.
+        # A program that left the session may hold the other end of this pipe; then the reading thread keeps it, and
+        # ends with it.
         if self._process.stdout is not None and not self._printing.is_alive():
             self._process.stdout.close()
         with self._writing:
             os.close(self._job_write)
             self._job_write = -1
+        os.close(self._news_read)
 
     @property
     def exit_code(self) -> int | None:
         """The child's exit code; None while it runs."""
         return self._process.poll()
 
-    def messages(self) -> Iterator[dict[str, Any]]:
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """What the user's program printed, line by line; a flood with its middle left out."""
+        return self._printed.lines()
+
+    def messages(self) -> Iterator[ReplayRow | End]:
         """The child's messages as they come, until it ends. Cancelling ends it, politely at first."""
-        watcher = threading.Thread(target=self._watch, daemon=True)
-        watcher.start()
-        with os.fdopen(self._news_read, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    # A line that was cut off when the child died; its end is reported by its exit code.
-                    break
+        threading.Thread(target=self._watch, daemon=True).start()
+        for line in self._lines():
+            message = read_news(line)
+            if message is None:
+                continue
+            yield message
+            if isinstance(message, End):
+                # It has said its last word, and is only given the time to leave.
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=PATIENCE_S)
+                self.stop()
+                break
         self._process.wait()
+        self.stop()
         self._printing.join(timeout=PATIENCE_S)
 
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines, until the pipe is closed, or the child has ended and all that it wrote is read."""
+        parts: list[bytes] = []
+        size, left = 0, _MOST_AFTER_END
+        for block in self._blocks():
+            gone = self._process.poll() is not None
+            left -= len(block) if gone else 0
+            first, *others = block.split(b"\n")
+            parts.append(first)
+            size += len(first)
+            for other in others:
+                if size <= _LONGEST_LINE:
+                    yield b"".join(parts)
+                parts, size = [other], len(other)
+            if size > _LONGEST_LINE:
+                # Nothing of ours is that long: forgotten at once, and passed over at its end.
+                parts = []
+            if left <= 0:
+                return
+
+    def _blocks(self) -> Iterator[bytes]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._news_read, selectors.EVENT_READ)
+            while True:
+                # Asked before the look at the pipe: what the child wrote before its end is there by then.
+                gone = self._process.poll() is not None
+                if selector.select(0 if gone else _LOOK_S):
+                    block = os.read(self._news_read, _BLOCK_BYTES)
+                    if not block:
+                        return
+                    yield block
+                elif gone:
+                    return
+
     def stop(self) -> None:
-        """End the child if it still runs: a message, then SIGTERM, then SIGKILL."""
+        """End the child if it still runs: a message, then SIGTERM, then SIGKILL; and what it started."""
         for urge in (self._ask, self._process.terminate, self._process.kill):
             if self._process.poll() is not None:
-                return
+                break
             urge()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                continue
+        with self._ending:
+            # Once: later the number of the group may be somebody else's.
+            if not self._group_ended and self._process.poll() is not None:
+                self._group_ended = True
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
 
     def _ask(self) -> None:
         try:
@@ -124,5 +196,16 @@ class ChildProcess:
 
     def _collect(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.printed.append(line.rstrip("\n"))
+        fd = self._process.stdout.fileno()
+        while block := os.read(fd, _BLOCK_BYTES):
+            self._printed.add(block)
+
+
+def _job_text(job: dict[str, Any]) -> str:
+    try:
+        return json.dumps(job)
+    except (RecursionError, ValueError) as fault:
+        raise ReplayError(
+            "the recording cannot be handed to the agent's program: a value in it is nested too deep or too large",
+            hint="`retrospan snapshot` still shows it",
+        ) from fault

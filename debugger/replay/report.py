@@ -70,6 +70,5 @@ def is_yes(report: ReplayReport) -> bool:
         return False
     if report.same_output is None:
         return report.ended == "done"
-    # A recorded failure that fails in the same way again is a faithful replay. After live calls another output is no
-    # fault.
-    return report.same_output or (report.ended == "done" and bool(counts(report)["live"]))
+    # A recorded failure that fails in the same way again is a faithful replay.
+    return report.same_output

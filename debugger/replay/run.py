@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runtime.journal import Difference, Divergence, ReplayRow
-from runtime.messages import Call, Json, canonical_json
+from runtime.journal import ReplayRow
+from runtime.messages import Call, Json, canonical_json, json_safe
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
 from .entry import EntryPoint
-from .model import Ended, ReplayJob, ReplayReport
+from .model import ReplayJob, ReplayReport
+from .news import ChildError, End
 from .plan import find_entry_point
 from .process import ChildProcess
 from .recording import Recording
@@ -38,27 +39,28 @@ def run_replay(
     Raises:
         RestoreError: the cut cannot be restored.
         EntryPointError: there is no function to run, or its module does not load.
-        ReplayError: the trace of the replay cannot be written.
+        ReplayError: the trace of the replay cannot be written, or would overwrite the recording.
     """
     cut = recording.snapshot(job.span_id, job.anchor)
     entry = find_entry_point(recording, job)
+    if any(is_same_file(trace_file, source) for source in recording.sources):
+        raise ReplayError(f"{trace_file} is the recording itself", hint="name another file for the replay's own trace")
     try:
         trace_file.write_bytes(b"")
     except OSError as fault:
         raise ReplayError(f"{trace_file}: cannot be written ({fault.strerror})") from fault
     rows: dict[str, ReplayRow] = {}
-    end: dict[str, Any] | None = None
+    end: End | None = None
     with ChildProcess(_message(recording, job, cut, entry, trace_file), cancelled=cancelled) as child:
         for message in child.messages():
-            if message["type"] == "row":
-                row = ReplayRow(**message["row"])
-                rows[row.call_id] = row
-                on_call(row)
-            else:
+            if isinstance(message, End):
                 end = message
-    if end is not None and end["ended"] == "not_loaded":
-        error = end["error"]
-        raise EntryPointError(f"{entry.shown} cannot be loaded: {error['type']}: {error['message']}")
+            else:
+                rows[message.call_id] = message
+                on_call(message)
+    if end is not None and end.ended == "not_loaded":
+        why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
+        raise EntryPointError(f"{entry.shown} cannot be loaded: {why}")
     return _report(recording, job, cut, trace_file, tuple(rows.values()), end, child)
 
 
@@ -72,9 +74,11 @@ def _message(
         "file": str(entry.file) if entry.file else None,
         "module": entry.module,
         "name": entry.name,
+        "named_by_trace": entry.named_by_trace,
         "folder": str(entry.file.parent if entry.file else Path.cwd()),
-        "input": run.input if run and isinstance(run.input, dict) else {},
+        "input": _input(recording, job),
         "recording": snapshot_to_json(recording.whole, with_requests=True),
+        "open_ended": run is None or run.end_unix_nano is None,
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
         "tools": job.tools,
@@ -85,43 +89,49 @@ def _message(
     }
 
 
+def _input(recording: Recording, job: ReplayJob) -> dict[str, Json]:
+    if job.input is not None:
+        return dict(job.input)
+    return recording.run.input if recording.run and isinstance(recording.run.input, dict) else {}
+
+
 def _report(
     recording: Recording,
     job: ReplayJob,
     cut: Snapshot,
     trace_file: Path,
     rows: tuple[ReplayRow, ...],
-    end: dict[str, Any] | None,
+    end: End | None,
     child: ChildProcess,
 ) -> ReplayReport:
     if end is None:
         gone = f"the agent's program ended by itself (exit code {child.exit_code})"
-        end = {"ended": "cancelled" if child.was_cancelled else "failed", "error": {"type": "exit", "message": gone}}
-    ended: Ended = end["ended"]
-    error = end.get("error")
-    output = end.get("output")
-    same = _same_output(recording.run, ended, output, error)
+        end = End(ended="cancelled" if child.was_cancelled else "failed", error=ChildError(type="exit", message=gone))
+    ended = "failed" if end.ended == "not_loaded" else end.ended
+    same = _same_output(recording.run, end)
     fidelity = cut.fidelity_level
-    if fidelity == "exact" and end.get("inferred"):
+    if fidelity == "exact" and end.inferred:
         fidelity = "inferred"
+    fault = end.trace_fault or (None if _has_content(trace_file) else "it is empty or gone")
     return ReplayReport(
         job=job,
-        trace_id=end.get("trace_id"),
-        trace_path=trace_file if trace_file.stat().st_size else None,
+        trace_id=end.trace_id,
+        trace_path=None if fault else trace_file,
+        trace_fault=fault,
         ended=ended,
         same_output=same,
-        output=output,
+        output=end.output,
         recorded_output=recording.run.result if recording.run else None,
-        error=f"{error['type']}: {error['message']}" if error else None,
+        error=f"{end.error.type}: {end.error.message}" if end.error else None,
         recorded_error=_recorded_error(recording.run),
         calls=rows,
-        first_divergence=_divergence(end.get("divergence")),
-        saved_nano_usd=end.get("saved_nano_usd"),
-        saved_ns=end.get("saved_ns"),
+        first_divergence=end.divergence,
+        saved_nano_usd=end.saved_nano_usd,
+        saved_ns=end.saved_ns,
         fidelity=fidelity,
-        printed=tuple(child.printed),
+        printed=child.printed,
         # Where the run failed as it did when it was recorded, the way there is no news.
-        traceback=() if same else tuple("".join(end.get("traceback", ())).splitlines()),
+        traceback=() if same else end.traceback,
     )
 
 
@@ -129,16 +139,31 @@ def _recorded_error(run: Call | None) -> str | None:
     return f"{run.error.type}: {run.error.message}" if run and run.error else None
 
 
-def _same_output(run: Call | None, ended: Ended, output: Json, error: dict[str, str] | None) -> bool | None:
+def _has_content(trace_file: Path) -> bool:
+    try:
+        return trace_file.stat().st_size > 0
+    except OSError:
+        # The agent's code may do with files what it likes.
+        return False
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """True where both names lead to one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _same_output(run: Call | None, end: End) -> bool | None:
     """Whether the replay came to the recorded end; None where either has no end to compare."""
-    if run is None or ended not in ("done", "failed") or run.end_unix_nano is None:
+    if run is None or end.ended not in ("done", "failed") or run.end_unix_nano is None:
         return None
     if run.error is not None:
-        return error is not None and (error["type"], error["message"]) == (run.error.type, run.error.message)
-    return ended == "done" and canonical_json(output) == canonical_json(run.result)
+        return end.error is not None and (end.error.type, end.error.message) == (run.error.type, run.error.message)
+    return end.ended == "done" and _canonical(end.output) == _canonical(run.result)
 
 
-def _divergence(data: dict[str, Any] | None) -> Divergence | None:
-    if data is None:
-        return None
-    return Divergence(**{**data, "differences": tuple(Difference(**d) for d in data["differences"])})
+def _canonical(value: Json) -> bytes:
+    # A recorded output may hold what JSON does not have (NaN), and nest deeper than anybody compares.
+    return canonical_json(json_safe(value)[0])

@@ -6,6 +6,7 @@ The wide parts of a span go in as the text they are; only those attributes are d
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -30,7 +31,7 @@ from ..importers import (
     looks_like,
 )
 from ._database import Database
-from ._spans import merge_unfinished, same_content, span_from_row, text_field
+from ._spans import identity, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
 _BATCH_ROWS: Final = 20_480
@@ -56,6 +57,11 @@ def _collector_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _shown(path: str) -> str:
+    """A file's name as text: bytes that are no UTF-8 become U+FFFD, since the database holds Unicode only."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 class Ingest:
@@ -92,7 +98,7 @@ class Ingest:
 
     def note(self, path: str, line: int | None, reason: str, skipped: bool) -> None:
         """Record something odd; ``skipped`` where input was lost."""
-        row = IssueRow(path=path, line=line, reason=reason)
+        row = IssueRow(path=_shown(path), line=line, reason=reason)
         self.issues.append(row)
         if skipped:
             self.skipped.append(row)
@@ -118,10 +124,11 @@ class Ingest:
         if form is None:
             self.unrecognised += bool(source.head)
             reason = f"looks like {looks_like(source.head)}" if source.head else "empty"
-            self.note(source.path, None, reason, True)
+            # A file that lies beside the traces in a folder was not asked for; it is listed, but nothing was lost.
+            self.note(source.path, None, reason, source.is_named)
             return
         self.source_id += 1
-        self._database.append("sources", [(self.source_id, source.path)])
+        self._database.append("sources", [(self.source_id, _shown(source.path))])
         noted = len(self.issues)
         before = self.spans + self.logs
         limit = _FIRST_ROWS if self.spans == 0 else _BATCH_ROWS
@@ -249,13 +256,13 @@ class Ingest:
             self._database.query("span_delete", {"seq": row[0]})
 
     def _drop_equal(self, rows: Sequence[Sequence[Any]], path: str) -> None:
-        kept = [span_from_row(rows[0])]
+        first = span_from_row(rows[0])
+        kept = {identity(first)}
         for row in rows[1:]:
-            span = span_from_row(row)
-            if any(same_content(span, other) for other in kept):
+            said = identity(span_from_row(row))
+            if said in kept:
                 self._database.query("span_delete", {"seq": row[0]})
-            else:
-                kept.append(span)
+            kept.add(said)
         if len(kept) > 1:
-            what = f"span {kept[0].span_id} of trace {kept[0].trace_id}"
+            what = f"span {first.span_id} of trace {first.trace_id}"
             self.note(path, None, f"{what} is there {len(kept)} times, with different content", False)

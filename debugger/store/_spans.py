@@ -49,12 +49,8 @@ def text_field(fields: object, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def same_content(one: Span, other: Span) -> bool:
-    """Whether two versions say the same, however their files wrote it down."""
-    return _identity(one) == _identity(other)
-
-
-def _identity(span: Span) -> str:
+def identity(span: Span) -> str:
+    """A text that two versions of a span share when they say the same, however their files wrote it down."""
     # repr, because NaN is not equal to itself.
     fields = [getattr(span, name) for name in span.__slots__ if name not in ("attributes", "resource", "extra")]
     ordered = [sorted(mapping.items()) for mapping in (span.attributes, span.resource)]

@@ -15,7 +15,7 @@ from runtime.messages import Call
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
-from ..errors import AmbiguousIdError, UnknownSpanError, UnknownTraceError
+from ..errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
 from ..importers import Context, LogRecord, log_record
 from ._database import Database
 from ._ingest import Ingest
@@ -224,12 +224,14 @@ class Store:
     def resolve_trace(self, text: str) -> str:
         """The id of the trace that a text names: whole, or its first four or more digits.
 
-        Raises: UnknownTraceError, AmbiguousIdError.
+        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError.
         """
-        matches = tuple(str(row[0]) for row in self._database.query("trace_ids_by_prefix", {"prefix": text.lower()}))
-        if text.lower() in matches:
-            return text.lower()
-        if not matches or len(text) < _PREFIX_LENGTH:
+        matches = self._ids("trace_ids_by_prefix", text)
+        if matches[:1] in ((text,), (text.lower(),)):
+            return matches[0]
+        if len(text) < _PREFIX_LENGTH:
+            raise ShortIdError(text, _PREFIX_LENGTH)
+        if not matches:
             raise UnknownTraceError(text, self._trace_ids())
         if len(matches) > 1:
             raise AmbiguousIdError(text, matches)
@@ -238,17 +240,26 @@ class Store:
     def resolve_span(self, trace_id: str, text: str) -> str:
         """The id of the span of a trace that a text names: whole, or its first four or more digits.
 
-        Raises: UnknownSpanError, AmbiguousIdError.
+        Raises: UnknownSpanError, ShortIdError, AmbiguousIdError.
         """
-        found = self._database.query("span_ids_by_prefix", {"trace_id": trace_id, "prefix": text.lower()})
-        matches = tuple(str(row[0]) for row in found)
-        if text.lower() in matches:
-            return text.lower()
-        if not matches or len(text) < _PREFIX_LENGTH:
+        matches = self._ids("span_ids_by_prefix", text, trace_id=trace_id)
+        if matches[:1] in ((text,), (text.lower(),)):
+            return matches[0]
+        if len(text) < _PREFIX_LENGTH:
+            raise ShortIdError(text, _PREFIX_LENGTH)
+        if not matches:
             raise UnknownSpanError(trace_id, text)
         if len(matches) > 1:
             raise AmbiguousIdError(text, matches)
         return matches[0]
+
+    def _ids(self, query: str, text: str, **parameters: str) -> tuple[str, ...]:
+        """The ids that start with a text, a whole one first: as it is written, else in lower case, as hex ids are."""
+        for wanted in dict.fromkeys((text, text.lower())):
+            found = tuple(str(row[0]) for row in self._database.query(query, {"prefix": wanted, **parameters}))
+            if found:
+                return found
+        return ()
 
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""

@@ -73,6 +73,8 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
 
     def action_interrupt(self) -> None:
         """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""
+        # Whoever presses it again and again is told once, not until the screen is full.
+        self.clear_notifications()
         self.notify("q leaves Retrospan.", markup=False)
 
 

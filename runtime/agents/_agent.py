@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from ..errors import RebornLimitError
-from ..messages import Json, Outcome, OutcomeStatus, json_safe
+from ..messages import Json, Outcome, json_safe
 from ..models import Model
 from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
+from ._body import bodies
 from ._context import Context, current, current_context, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,6 +67,8 @@ class Agent(Generic[P, R]):
         run = frame.run
         frame.input = _input_json(self.fn, args, kwargs)
         frame.opened_in = current_span.get()
+        frame.started = run.tick()
+        parent.children[frame.call_id] = frame
         frame.span_id = run.start(
             AgentStart,
             frame.opened_in,
@@ -74,9 +77,8 @@ class Agent(Generic[P, R]):
             input=frame.input,
             memory=dict(frame.memory_start),
         )
-        parent.children[frame.call_id] = frame
         frame.task = asyncio.current_task()
-        token, span_token = current.set(frame), current_span.set(frame.span_id)
+        tokens = current.set(frame), current_span.set(frame.span_id), bodies.set(())
         outcome = Outcome(status="aborted")
         try:
             recorded = run.completed_frame(frame)
@@ -94,22 +96,29 @@ class Agent(Generic[P, R]):
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
             return result
         except BaseException as error:
-            status: OutcomeStatus = "error" if isinstance(error, Exception) else "aborted"
-            frame.status, frame.error = "failed", type_name_of(error)
-            outcome = Outcome(status=status, error=frame.error)
+            outcome = outcome_of(error)
+            frame.status, frame.error = "failed", outcome.error
             raise
         finally:
-            current.reset(token)
-            current_span.reset(span_token)
+            current.reset(tokens[0])
+            current_span.reset(tokens[1])
+            bodies.reset(tokens[2])
+            frame.ended = run.tick()
             run.end(AgentEnd, frame.span_id, outcome=outcome)
 
     def _revive(self, output: Json) -> R:
-        """A recorded output as the type that the handler says it returns."""
-        revived: R = revive_as(get_type_hints(self.fn).get("return", Any), output)
+        """A recorded output as the type that the handler says it returns; as JSON where that cannot be told."""
+        try:
+            kind = get_type_hints(self.fn).get("return", Any)
+        except NameError:
+            kind = Any
+        revived: R = revive_as(kind, output)
         return revived
 
     async def _generations(self, frame: Context, args: Any, kwargs: Any) -> R:
+        generation = 0
         while True:
+            frame.generation = generation
             given = _input_json(self.fn, args, kwargs)
             frame.run.point(frame.span_id, GenerationStart, generation=frame.generation, input=given)
             reason = "error"
@@ -128,8 +137,8 @@ class Agent(Generic[P, R]):
                 return result
             if result.args or result.kwargs:
                 args, kwargs = result.args, result.kwargs
-            frame.generation += 1
-            if frame.generation >= self.max_generations:
+            generation += 1
+            if generation >= self.max_generations:
                 raise RebornLimitError(self.id, self.max_generations)
             # A handler that never awaits anything must still let others run and be cancelled between generations.
             await asyncio.sleep(0)
@@ -157,8 +166,8 @@ def agent(
 
     def decorate(fn: Callable[P, Awaitable[R]]) -> Agent[P, R]:
         called = name or getattr(fn, "__name__", "")
-        if not called or any(c in called for c in FORBIDDEN):
-            raise ValueError(f"agent id {called!r} must be some text without '/' and ':'")
+        if not called or any(c in FORBIDDEN or "\ud800" <= c <= "\udfff" for c in called):
+            raise ValueError(f"agent id {called!r} must be some text without '/' and ':' that can be written")
         if not inspect.iscoroutinefunction(fn):
             raise TypeError(f"agent {called!r} must be an async function")
         return Agent(fn=fn, id=called, model=model, tools=tuple(tools), max_generations=max_generations)

@@ -13,6 +13,7 @@ from ..errors import ContextNotFoundError, DepthExceededError
 from ..journal import Journal
 from ..messages import ErrorInfo, Json
 from ..snapshot import UsageStats
+from ._body import bodies
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -40,15 +41,21 @@ class Context:
     journal: Journal = field(default_factory=Journal)
     """What this run has recorded so far in this frame; empty with snapshots off."""
     counters: dict[str, int] = field(default_factory=dict)
-    """Next sequence number per ``type:config id``; goes on over generations."""
+    """Next sequence number per call id without its number; goes on over generations."""
     children: dict[str, Context] = field(default_factory=dict)
     status: Literal["running", "completed", "failed"] = "running"
     output: Json = None
     error: ErrorInfo | None = None
     input: Json = None
     generation: int = 0
-    adopted: list[str] = field(default_factory=list)
+    adopted: dict[str, None] = field(default_factory=dict)
     """Call ids of recorded sub-agents that a replayed tool had called; they were not run again."""
+    started: int = 0
+    """Place of the frame's start among all starts and ends of frames of the run."""
+    ended: int | None = None
+    """Place of its end; None while it runs."""
+    recorded_bodies: dict[tuple[str, Any], dict[str, Any]] | None = None
+    """What tools did in the recorded frame, by span and attempt; None until first asked."""
     spent: UsageStats = field(default_factory=UsageStats)
     """Of this frame alone, and only what was done for real: replayed answers cost nothing."""
     task: asyncio.Task[Any] | None = None
@@ -61,15 +68,23 @@ class Context:
     settings: Any = None
     """The agent of this frame, for its default model and tools; None for the run's own frame."""
 
-    def next_call_id(self, kind: Literal["agent", "prompt", "tool"], config_id: str) -> str:
+    def next_call_id(self, kind: Literal["agent", "prompt", "tool", "value"], config_id: str) -> str:
         """``<this call id>/<kind>:<config id>:<seq>``; seq counts up from 0 per kind and config id.
 
         Taken when the function is called, before any await, so that parallel calls in a stable order get stable ids.
+        What a tool's function calls is numbered below the tool's own call id, since a replay does not run it; only
+        agents are numbered in the frame, which they hang under.
         """
-        key = f"{kind}:{config_id}"
-        seq = self.counters.get(key, 0)
-        self.counters[key] = seq + 1
-        return f"{self.call_id}/{key}:{seq}"
+        inside = bodies.get()
+        base = inside[-1].call_id if inside and kind != "agent" else self.call_id
+        key = f"{base}/{kind}:{config_id}"
+        with self.run.lock:
+            while True:
+                seq = self.counters.get(key, 0)
+                self.counters[key] = seq + 1
+                call_id = f"{key}:{seq}"
+                if call_id not in self.adopted:
+                    return call_id
 
     def open_child(self, agent_id: str, settings: Any) -> Context:
         """The context of a sub-agent that is being called.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..errors import SnapshotDisabledError
 from ..journal import Journal, JournalEntry
 from ..messages import JsonObject, json_safe
-from ..snapshot import Budget, Frame, Provenance, Snapshot, UsageStats
+from ..snapshot import Budget, Frame, Provenance, Snapshot, UsageStats, parent_ended
 from ._context import Context, current_context, current_span
+
+if TYPE_CHECKING:
+    from ._run import Run
 
 
 def dump_snapshot(*, metadata: JsonObject | None = None) -> Snapshot:
@@ -30,6 +34,12 @@ def dump_snapshot(*, metadata: JsonObject | None = None) -> Snapshot:
     run = context.run
     if not run.enable_snapshot:
         raise SnapshotDisabledError
+    # Blocking tools write memory and take values from threads of their own.
+    with run.lock:
+        return _dump(run, metadata)
+
+
+def _dump(run: Run, metadata: JsonObject | None) -> Snapshot:
     frames: dict[str, Frame] = {}
     order: list[Context] = [run.root]
     for each in order:
@@ -52,6 +62,7 @@ def dump_snapshot(*, metadata: JsonObject | None = None) -> Snapshot:
 
 
 def _frame(context: Context) -> Frame:
+    above = _ended_above(context)
     return Frame(
         call_id=context.call_id,
         agent_id=context.agent_id,
@@ -61,13 +72,27 @@ def _frame(context: Context) -> Frame:
         memory=json_safe(context.memory)[0],
         memory_start=json_safe(context.memory_start)[0],
         journal=_copy(context.journal),
-        status=context.status,
+        status="failed" if above else context.status,
         output=json_safe(context.output)[0],
-        error=context.error,
+        error=parent_ended(above.agent_id) if above else context.error,
         budget=Budget(own=context.spent.copy(), aggregate=UsageStats()),
         input=json_safe(context.input)[0],
         generation=context.generation,
     )
+
+
+def _ended_above(context: Context) -> Context | None:
+    """The agent above a running one that ended first while it ran; restore can only take such a frame for failed."""
+    if context.status != "running":
+        return None
+    first: tuple[int, Context] | None = None
+    above = context.parent
+    while above is not None and above.parent is not None:
+        ended = above.ended
+        if ended is not None and ended > context.started and (first is None or ended < first[0]):
+            first = ended, above
+        above = above.parent
+    return first[1] if first else None
 
 
 def _add_adopted(context: Context, frames: dict[str, Frame]) -> None:

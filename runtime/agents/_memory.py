@@ -8,7 +8,8 @@ from collections.abc import Iterator, MutableMapping
 from ..errors import NotSerializableError
 from ..messages import Json, json_safe
 from ..trace import MemoryWrite
-from ._context import current_context
+from ._body import note_write
+from ._context import Context, current_context
 
 
 class Memory(MutableMapping[str, Json]):
@@ -19,25 +20,43 @@ class Memory(MutableMapping[str, Json]):
         return copy.deepcopy(current_context("memory").memory[key])
 
     def __setitem__(self, key: str, value: Json) -> None:
-        """Write a JSON value. Raises NotSerializableError for anything else."""
+        """Write a JSON value. Raises NotSerializableError for anything else, and for a key that is no text."""
         context = current_context("memory")
+        if not isinstance(key, str):
+            raise NotSerializableError(f"memory key {key!r}", ("a key must be text",))
         kept, faults = json_safe(value)
         if faults:
             raise NotSerializableError(f"memory {key!r}", faults)
-        context.memory[key] = kept
-        context.run.point(context.span_id, MemoryWrite, key=key, value=copy.deepcopy(kept))
+        write_memory(context, [key, kept])
 
     def __delitem__(self, key: str) -> None:
         """Remove the value. Raises KeyError where there is none."""
         context = current_context("memory")
-        del context.memory[key]
-        context.run.point(context.span_id, MemoryWrite, key=key, deleted=True)
+        if key not in context.memory:
+            raise KeyError(key)
+        write_memory(context, [key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(current_context("memory").memory))
 
     def __len__(self) -> int:
         return len(current_context("memory").memory)
+
+
+def write_memory(context: Context, write: list[Json]) -> None:
+    """Write (``[key, value]``) or delete (``[key]``) in a frame's memory; the value is kept, not copied."""
+    key, *value = write
+    # Not the value itself: whoever is told of it might change it.
+    told = {"value": copy.deepcopy(value[0])} if value else {"deleted": True}
+    note_write([key, told["value"]] if value else write)
+
+    def apply(_: int) -> None:
+        if value:
+            context.memory[key] = value[0]
+        else:
+            context.memory.pop(key, None)
+
+    context.run.point(context.span_id, MemoryWrite, first=apply, key=key, **told)
 
 
 memory = Memory()

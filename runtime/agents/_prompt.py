@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
@@ -190,14 +190,7 @@ def as_tool(offered: Tool | Agent[..., Any]) -> Tool:
         return offered
 
     made = tool_of(offered.fn, name=offered.id)
-    return Tool(
-        fn=_calling(offered),
-        definition=made.definition,
-        arguments_model=made.arguments_model,
-        effect="pure",
-        returns=made.returns,
-        runs_agent=True,
-    )
+    return replace(made, fn=_calling(offered), effect="pure", runs_agent=True)
 
 
 def _calling(agent: Agent[..., Any]) -> Any:

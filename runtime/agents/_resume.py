@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from ..journal import ReplayPolicy
 from ..messages import JsonObject
-from ..snapshot import restore_snapshot
 from ..trace import RunStart, TraceEvent, read_events
+from ._chain import chain_of, restore_chain
 from ._run import run_with
 
 R = TypeVar("R")
@@ -26,25 +26,29 @@ async def resume(
     """Run the function again, with every call that had ended answered from the trace, and the rest done for real.
 
     No finished model or tool call happens twice. Calls that had failed are tried again, and so are calls that had not
-    ended. The
-    run's snapshots may have been off: the trace is enough.
+    ended; of those it cannot be known how far they got. The run's snapshots may have been off: the trace is enough.
+
+    The new run names the trace that it goes on from. So a resumed run that was killed in its turn is resumed from both
+    traces: give the file that holds them both (``trace_file`` may be the same file again), or the events of all files.
 
     Args:
         fn: the agent or function that made the trace.
         trace: its file, or its events.
         input: keyword arguments; by default those of the recorded run.
-        trace_id: the trace, where there are several.
+        trace_id: the trace, where there are several that do not go on from each other.
         options: as of ``Run``.
 
-    Returns: the function's result.
+    Returns: the function's result. A run that was killed before its first call is run from the start.
 
     Raises:
         RestoreError: there is nothing to resume from.
         Exception: what the function raised.
     """
-    events = read_events(trace, trace_id) if isinstance(trace, str | Path) else list(trace)
-    snapshot = restore_snapshot(events, trace_id=trace_id)
-    start = next((e for e in events if isinstance(e, RunStart)), None)
+    events = read_events(trace) if isinstance(trace, str | Path) else list(trace)
+    chain = chain_of(events, trace_id)
+    snapshot = restore_chain(events, chain)
+    start = next((e for e in events if isinstance(e, RunStart) and chain[-1] in (None, e.trace_id)), None)
+    resumed = start.trace_id if start else chain[-1]
     if input is None and start is not None and isinstance(start.input, dict):
         input = start.input
     return await run_with(
@@ -54,5 +58,5 @@ async def resume(
         policy=ReplayPolicy(reuse_exhausted=False, retry_errors=True),
         memory_from="start",
         # Asked for by name, so it is no accident in production.
-        **{"enable_snapshot": True, **options},
+        **{"enable_snapshot": True, "origin": {"trace_id": resumed, "span_id": None, "anchor": None}, **options},
     )

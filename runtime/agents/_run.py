@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import AgentError, RuntimeFault
 from ..journal import Journal, ReplayPolicy, ReplaySession
-from ..messages import Json, JsonObject, Outcome, OutcomeStatus, canonical_json, json_safe
+from ..messages import Json, JsonObject, Outcome, canonical_json, json_safe
 from ..models import Model
 from ..snapshot import Frame, Snapshot
 from ..tools import ApprovalHook, Middleware, current_host
 from ..trace import Emitter, RunEnd, RunStart, Subscriber, TraceEvent, TraceFileWriter
 from ._agent import Agent
 from ._context import Context, current, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of
 from ._tool_calls import ToolCaller
 
 if TYPE_CHECKING:
@@ -113,6 +113,9 @@ class Run:
         self._origin = origin
         self._bridge: OtelBridge | None = None
         self._emitter = Emitter(self.run_id)
+        self.lock = self._emitter.lock
+        """Held while an event is placed and told; blocking tools reach the run from threads of their own."""
+        self._ticks = 0
         self._used = False
 
     @property
@@ -171,9 +174,8 @@ class Run:
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
             return result
         except BaseException as error:
-            status: OutcomeStatus = "error" if isinstance(error, Exception) else "aborted"
-            self.root.status, self.root.error = "failed", type_name_of(error)
-            outcome = Outcome(status=status, error=self.root.error)
+            outcome = outcome_of(error)
+            self.root.status, self.root.error = "failed", outcome.error
             raise
         finally:
             current.reset(tokens[0])
@@ -206,47 +208,71 @@ class Run:
         self.session.skip(frame.agent_id, frame.call_id)
         return recorded
 
+    def tick(self) -> int:
+        """The next place among the starts and ends of frames."""
+        self._ticks += 1
+        return self._ticks
+
     def start(self, kind: type[TraceEvent], parent_span_id: str, **fields: Any) -> str:
         """Open a span; its id. OpenTelemetry gives the ids where it records."""
-        time, seq = self._emitter.stamp()
-        event = kind(
-            time_unix_nano=time,
-            seq=seq,
-            run_id=self.run_id,
-            trace_id=self.trace_id,
-            span_id=secrets.token_hex(8),
-            parent_span_id=parent_span_id or None,
-            **fields,
-        )
-        ids = self._begin_otel(event)
-        if ids:
-            self.trace_id = ids[0]
-            event = replace(event, trace_id=ids[0], span_id=ids[1])
-        self._emitter.emit(event)
-        self._parents[event.span_id] = event.parent_span_id
-        return event.span_id
+        with self.lock:
+            time, seq = self._emitter.stamp()
+            event = kind(
+                time_unix_nano=time,
+                seq=seq,
+                run_id=self.run_id,
+                trace_id=self.trace_id,
+                span_id=secrets.token_hex(8),
+                parent_span_id=parent_span_id or None,
+                **fields,
+            )
+            ids = self._begin_otel(event)
+            if ids:
+                self.trace_id = ids[0]
+                event = replace(event, trace_id=ids[0], span_id=ids[1])
+            self._parents[event.span_id] = event.parent_span_id
+            self._emitter.emit(event)
+            return event.span_id
 
-    def point(self, span_id: str, kind: type[TraceEvent], **fields: Any) -> int:
-        """Emit a point inside an open span; its time."""
-        return self._emit(span_id, self._parents.get(span_id), kind, fields)
+    def point(
+        self, span_id: str, kind: type[TraceEvent], *, first: Callable[[int], None] | None = None, **fields: Any
+    ) -> None:
+        """Emit a point inside an open span.
+
+        Args:
+            span_id: the span.
+            kind: the event's type.
+            first: called with the event's time before anyone is told, to bring the state up to the event.
+            fields: of the event.
+        """
+        self._emit(span_id, self._parents.get(span_id), kind, fields, first)
 
     def end(self, kind: type[TraceEvent], span_id: str, **fields: Any) -> None:
         """Close a span."""
         self._emit(span_id, self._parents.pop(span_id, None), kind, fields)
 
-    def _emit(self, span_id: str, parent: str | None, kind: type[TraceEvent], fields: dict[str, Any]) -> int:
-        time, seq = self._emitter.stamp()
-        event = kind(
-            time_unix_nano=time,
-            seq=seq,
-            run_id=self.run_id,
-            trace_id=self.trace_id,
-            span_id=span_id,
-            parent_span_id=parent,
-            **fields,
-        )
-        self._emitter.emit(event)
-        return time
+    def _emit(
+        self,
+        span_id: str,
+        parent: str | None,
+        kind: type[TraceEvent],
+        fields: dict[str, Any],
+        first: Callable[[int], None] | None = None,
+    ) -> None:
+        with self.lock:
+            time, seq = self._emitter.stamp()
+            if first is not None:
+                first(time)
+            event = kind(
+                time_unix_nano=time,
+                seq=seq,
+                run_id=self.run_id,
+                trace_id=self.trace_id,
+                span_id=span_id,
+                parent_span_id=parent,
+                **fields,
+            )
+            self._emitter.emit(event)
 
     def _open_subscribers(self) -> TraceFileWriter | None:
         self._parents: dict[str, str | None] = {}

@@ -62,7 +62,7 @@ async def serve(
     try:
         hit = ask()
     except ReplayStop as stop:
-        return Served(outcome(status="aborted", error=ErrorInfo.of(stop)), "none", None, None, stop)
+        return Served(outcome(status="aborted"), "none", None, None, stop)
     if hit is not None:
         recorded = hit.outcome
         by = "reused" if hit.reused else "journal"

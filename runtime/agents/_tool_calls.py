@@ -21,11 +21,12 @@ from ..messages import (
 )
 from ..tools import Rejected, Tool, ToolInvocation, ToolRejectedError, onion
 from ..trace import ToolAttempt, ToolEnd, ToolStart
-from ._adopt import adopt_frames
+from ._adopt import adopt
+from ._body import REQUEST, Body, bodies, note_call
 from ._context import Context, current_context, current_span
-from ._revive import type_name_of
+from ._revive import outcome_of, type_name_of
 from ._serve import Served, serve
-from ._values import take
+from ._values import keep_value, take
 
 NO_ONE_TO_ASK: Final = "the call needs approval, and this run has no approval hook"
 
@@ -36,8 +37,10 @@ class ToolCaller:
     def call_tool(self, tool: Tool, arguments: Mapping[str, Any]) -> Awaitable[Any]:
         """The tool's result, or what it raised; its call id is taken before the first await."""
         context = current_context(f"tool {tool.name!r}")
+        # Validated once, so the function gets these values themselves, whatever their JSON form is.
         validated = tool.validate(dict(arguments))
-        return _unwrap(execute_tool(context, tool, tool.name, tool.to_json(validated), None))
+        call = _ToolCall(context, tool, tool.name, tool.to_json(validated), None, validated)
+        return _unwrap(call.run())
 
 
 async def _unwrap(call: Awaitable[Served]) -> Any:
@@ -80,32 +83,41 @@ def execute_tool(
 
     What the tool raised is in the answer; only the end of a replay and a cancellation are raised.
     """
-    call = _ToolCall(context, tool, name, arguments, tool_call_id, context.next_call_id("tool", name))
-    return call.run()
+    return _ToolCall(context, tool, name, arguments, tool_call_id).run()
 
 
 class _ToolCall:
     """One tool call from its start event to its end event."""
 
     def __init__(
-        self, context: Context, tool: Tool | None, name: str, arguments: Json, tool_call_id: str | None, call_id: str
+        self,
+        context: Context,
+        tool: Tool | None,
+        name: str,
+        arguments: Json,
+        tool_call_id: str | None,
+        validated: dict[str, Any] | None = None,
     ) -> None:
+        """Take the call id; ``arguments`` are checked against the tool unless ``validated`` holds their values."""
         self.context = context
         self.tool = tool
-        self.call_id = call_id
+        self.call_id = context.next_call_id("tool", name)
         self.tool_call_id = tool_call_id
         self.refused: ToolError | None = None
-        self.validated: dict[str, Any] = {}
+        self.validated = validated or {}
         # The key is made of the validated arguments, defaults filled in; what does not validate is keyed as it came.
         try:
             if tool is None:
                 raise ToolError(f"there is no tool {name!r}")
-            self.validated = tool.validate(arguments)
-            arguments = tool.to_json(self.validated)
+            if validated is None:
+                self.validated = tool.validate(arguments)
+                arguments = tool.to_json(self.validated)
         except ToolError as fault:
             self.refused = fault
         self.request = ToolRequest(name=name, arguments=arguments)
         self.span_id = ""
+        self.attempts = 0
+        """How often the innermost was reached."""
 
     async def run(self) -> Served:
         run, tool = self.context.run, self.tool
@@ -119,17 +131,18 @@ class _ToolCall:
             content_hash=content_hash,
             tool_call_id=self.tool_call_id,
         )
+        note_call(self.span_id)
         if layered:
-            served, attempts = await self._through_layers()
+            served = await self._through_layers()
         else:
-            served, attempts = await self._innermost(self.request, self.validated), None
+            served = await self._innermost(self.request, self.validated)
         run.end(
             ToolEnd,
             self.span_id,
             content_hash=content_hash,
             request=self.request,
             outcome=served.outcome,
-            attempts=attempts,
+            attempts=self.attempts if layered else None,
             served_by=served.by if run.session and not (tool and tool.runs_agent) else None,
             origin_span_id=served.origin_span_id,
         )
@@ -141,16 +154,23 @@ class _ToolCall:
         """The journal and the function."""
         context, run, tool = self.context, self.context.run, self.tool
         runs_agent = tool is not None and tool.runs_agent
+        attempt = self.attempts
+        self.attempts += 1
 
         async def live() -> tuple[Any, Json, Usage, tuple[str, ...]]:
             if self.refused is not None:
                 raise self.refused
             assert tool is not None
-            token = current_span.set(self.span_id)
+            body = Body(self.call_id, attempt=attempt)
+            token, body_token = current_span.set(self.span_id), bodies.set((*bodies.get(), body))
             try:
                 result = await tool.invoke(validated)
             finally:
                 current_span.reset(token)
+                bodies.reset(body_token)
+                done = body.to_json()
+                if done is not None:
+                    keep_value(context, REQUEST, done, self.span_id)
             output, lost = json_safe(result)
             return result, output, Usage(), lost
 
@@ -163,23 +183,24 @@ class _ToolCall:
             context, self.call_id, self.span_id, ask, live, tool.revive if tool else lambda value: value
         )
         if served.origin_span_id is not None:
-            adopt_frames(context, served.origin_span_id)
+            adopt(context, served.origin_span_id, self.span_id, attempt)
         if run.enable_snapshot:
             context.journal.record("tool", request.content_hash, served.outcome, request)
         return served
 
-    async def _through_layers(self) -> tuple[Served, int]:
-        """Middleware, then approval, around the innermost; what it gave, and how often the innermost was reached."""
+    async def _through_layers(self) -> Served:
+        """Middleware, then approval, around the innermost; what it gave."""
         run, tool = self.context.run, self.tool
         assert tool is not None
-        reached: list[Served] = []
+        last: Served | None = None
 
         async def core(invocation: ToolInvocation) -> Any:
+            nonlocal last
             if tool.needs_approval:
                 await self._approve(invocation)
             request = ToolRequest(name=invocation.name, arguments=tool.to_json(invocation.arguments))
             served = await self._innermost(request, invocation.arguments)
-            reached.append(served)
+            last = served
             run.point(
                 self.span_id,
                 ToolAttempt,
@@ -200,11 +221,9 @@ class _ToolCall:
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
         except BaseException as raised:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
             error = raised
-            status = "error" if isinstance(raised, Exception) else "aborted"
-            outcome = Outcome(status="error" if status == "error" else "aborted", error=type_name_of(raised))
-        last = reached[-1] if reached else None
+            outcome = outcome_of(raised)
         by, origin = (last.by, last.origin_span_id) if last else ("none", None)
-        return Served(outcome, by, origin, value, error), len(reached)
+        return Served(outcome, by, origin, value, error)
 
     async def _approve(self, invocation: ToolInvocation) -> None:
         """Ask the hook, or the recording of what it said.

@@ -9,6 +9,7 @@ from ..journal import Hit
 from ..messages import Json, Message, Request, Usage, json_safe, message_from_json, message_to_json, text_of
 from ..models import Delta, Done, Model, Reply, TextDelta, stream_of
 from ..trace import ModelTurnEnd, ModelTurnStart
+from ._body import note_call
 from ._context import Context, current_span
 from ._serve import LIVE, Served, serve
 
@@ -28,6 +29,8 @@ async def model_turn(
     run = context.run
     content_hash = request.content_hash
     span_id = run.start(ModelTurnStart, current_span.get(), call_id=call_id, content_hash=content_hash, request=request)
+
+    note_call(span_id)
 
     async def live() -> tuple[Any, Json, Usage, tuple[str, ...]]:
         reply = await model.generate(request) if on_delta is None else await _stream(model, request, on_delta)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from ..journal import Hit
 from ..messages import Json, Outcome, ValueRequest
 from ..trace import ValueTaken
-from ._context import Context, current_context
+from ._context import Context, current_context, current_span
 
 
 def now() -> datetime:
@@ -49,18 +49,24 @@ async def take(context: Context, name: str, make: Callable[[], Awaitable[Json]],
 
 def _ask(context: Context, name: str, detail: Json) -> tuple[Hit | None, ValueRequest]:
     request = ValueRequest(name=name, detail=detail)
-    call_id = f"{context.call_id}/value:{name}:{context.counters.get(f'value:{name}', 0)}"
-    context.counters[f"value:{name}"] = context.counters.get(f"value:{name}", 0) + 1
+    call_id = context.next_call_id("value", name)
     session = context.run.session
     return session.answer(context.call_id, "value", name, call_id, request) if session else None, request
 
 
 def _keep(context: Context, request: ValueRequest, value: Json) -> Json:
-    run = context.run
-    time = run.point(context.span_id, ValueTaken, name=request.name, content_hash=request.content_hash, value=value)
-    if run.enable_snapshot:
-        outcome = Outcome(
-            status="ok", output=value, trace_id=run.trace_id, span_id=context.span_id, start_unix_nano=time
-        )
-        context.journal.record("value", request.content_hash, outcome)
+    keep_value(context, request, value, current_span.get() or context.span_id)
     return value
+
+
+def keep_value(context: Context, request: ValueRequest, value: Json, span_id: str) -> None:
+    """Record a value in the frame's journal and in the trace, as taken within the span."""
+    run = context.run
+    key = request.content_hash
+
+    def record(time: int) -> None:
+        if run.enable_snapshot:
+            taken = Outcome(status="ok", output=value, trace_id=run.trace_id, span_id=span_id, start_unix_nano=time)
+            context.journal.record("value", key, taken)
+
+    run.point(span_id, ValueTaken, first=record, name=request.name, content_hash=key, value=value)

@@ -7,7 +7,7 @@ hashes; the nth use of a hash in a scope gets its nth outcome, in the order in w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..messages import Outcome, Request, ValueRequest
@@ -51,8 +51,32 @@ class Scope:
 
     journal: Journal
     uses: dict[tuple[JournalKind, str], int] = field(default_factory=dict)
+    """How often each entry has answered."""
+    places: dict[tuple[JournalKind, str], int] = field(default_factory=dict)
+    """Where among its outcomes each entry goes on answering."""
+    used_up: set[str] = field(default_factory=set)
+    """Spans whose outcomes answer no one: calls inside tools that were answered as a whole."""
+    values_used_up: set[str] = field(default_factory=set)
+    """Spans whose values answer no one: those tools and the calls inside."""
     loose: dict[str, list[JournalEntry]] | None = None
     """Entries by their loose key; made when a strict key misses for the first time."""
+
+    def next_of(self, kind: JournalKind, entry: JournalEntry) -> Outcome | None:
+        """The outcome that answers next; None when there is none left. Aborts never answer."""
+        key = (kind, entry.content_hash)
+        at = self.places.get(key, 0)
+        while at < len(entry.outcomes) and not self._answers(kind, entry.outcomes[at]):
+            at += 1
+        self.places[key] = at
+        return entry.outcomes[at] if at < len(entry.outcomes) else None
+
+    def answers_of(self, kind: JournalKind, entry: JournalEntry) -> list[Outcome]:
+        """All its outcomes that may answer, used or not."""
+        return [outcome for outcome in entry.outcomes if self._answers(kind, outcome)]
+
+    def _answers(self, kind: JournalKind, outcome: Outcome) -> bool:
+        used_up = self.values_used_up if kind == "value" else self.used_up
+        return outcome.status != "aborted" and outcome.span_id not in used_up
 
 
 class Matcher:
@@ -89,23 +113,53 @@ class Matcher:
     def _take(
         self, place: Scope, kind: JournalKind, entry: JournalEntry, reuse: bool, inferred: bool, content_hash: str
     ) -> Hit | Miss:
-        answers = [outcome for outcome in entry.outcomes if outcome.status != "aborted"]
-        use = place.uses.get((kind, entry.content_hash), 0)
-        reused = use >= len(answers)
-        if reused and not (reuse and answers):
-            return Miss(
-                reason=_exhausted(len(answers), use + 1),
-                differences=(Difference(part="count", path="uses", recorded=len(answers), actual=use + 1),),
-                nearest=answers[-1] if answers else None,
-                content_hash=content_hash,
-            )
-        outcome = answers[min(use, len(answers) - 1)]
+        key = (kind, entry.content_hash)
+        use = place.uses.get(key, 0)
+        outcome = place.next_of(kind, entry)
+        reused = outcome is None
+        if outcome is None:
+            answers = place.answers_of(kind, entry)
+            if not (reuse and answers):
+                return self._explain_exhausted(place, kind, entry, answers, content_hash)
+            outcome = answers[-1]
         if outcome.lost is not None:
             logger.warning("a recorded %s cannot answer: %s", kind, outcome.lost)
             reason = f"the recorded answer cannot be used: {outcome.lost}"
             return Miss(reason=reason, nearest=outcome, content_hash=content_hash)
-        place.uses[(kind, entry.content_hash)] = use + 1
+        place.uses[key] = use + 1
+        if not reused:
+            place.places[key] += 1
         return Hit(outcome=outcome, use=use + 1, reused=reused, inferred=inferred, content_hash=entry.content_hash)
+
+    def _explain_exhausted(
+        self, place: Scope, kind: JournalKind, entry: JournalEntry, answers: list[Outcome], content_hash: str
+    ) -> Miss:
+        """More uses than answers. Where the recording has another call of the same name here, that is what differs."""
+        asked = place.uses.get((kind, entry.content_hash), 0) + 1
+        reason = _exhausted(len(answers), asked)
+        count = Difference(part="count", path="uses", recorded=len(answers), actual=asked)
+        nearest = answers[-1] if answers else None
+        differences: tuple[Difference, ...] = ()
+        found = _next_of_the_same_name(place, kind, entry)
+        if found is not None and entry.request is not None:
+            recorded, nearest = found
+            differences = differences_between(recorded, entry.request)
+            if differences:
+                reason += f"; the recorded call here differs in {differences[0].path}"
+        return Miss(reason=reason, differences=(*differences, count), nearest=nearest, content_hash=content_hash)
+
+    def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
+        """A tool was answered as a whole: what it had asked itself answers no one in the scope from now on.
+
+        Args:
+            scope: the frame's call id.
+            tool_span_id: the tool's recorded span, in which it took values from the runtime.
+            inside: the spans of the model turns and tool calls that its function had made.
+        """
+        place = self._scopes.get(scope)
+        if place is not None:
+            place.used_up.update(inside)
+            place.values_used_up.update(inside, (tool_span_id,))
 
     def unused(self, scope: str) -> list[Outcome]:
         """Recorded outcomes of model turns and tools of the scope that nothing has used yet, by start."""
@@ -115,9 +169,13 @@ class Matcher:
         out: list[Outcome] = []
         for kind, entry in place.journal:
             if kind != "value":
-                answers = [o for o in entry.outcomes if o.status != "aborted"]
-                out.extend(answers[place.uses.get((kind, entry.content_hash), 0) :])
+                at = place.places.get((kind, entry.content_hash), 0)
+                out.extend(o for o in entry.outcomes[at:] if o.status != "aborted" and o.span_id not in place.used_up)
         return sorted(out, key=lambda o: o.start_unix_nano or 0)
+
+    def is_used_up(self, scope: str) -> bool:
+        """True when the scope is recorded, and nothing in it is left to answer."""
+        return scope in self._scopes and not self.unused(scope)
 
     def _loose_match(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
         """An entry whose request equals this one in all parts that the recording has.
@@ -136,7 +194,7 @@ class Matcher:
             for entry in place.loose.get(_loose_key(request), ())
             if entry.content_hash in known and entry.request is not None and _agree(entry.request, request)
         ]
-        fresh = (e for e in candidates if place.uses.get((kind, e.content_hash), 0) < len(e.outcomes))
+        fresh = (e for e in candidates if place.next_of(kind, e) is not None)
         return next(fresh, candidates[0] if candidates else None)
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
@@ -180,6 +238,20 @@ class Matcher:
             apart = abs(len(entry.request.messages) - len(request.messages))
             return (2 * equal - apart, int(unused), -start)
         return (0, int(unused), -start)
+
+
+def _next_of_the_same_name(place: Scope, kind: JournalKind, entry: JournalEntry) -> tuple[AnyRequest, Outcome] | None:
+    """The first unused call of the same kind and name, other than the entry's own."""
+    waiting: list[tuple[AnyRequest, Outcome]] = []
+    for other in place.journal.map(kind).values():
+        request = other.request
+        if other is entry or request is None:
+            continue
+        if getattr(request, "name", None) == getattr(entry.request, "name", None):
+            outcome = place.next_of(kind, other)
+            if outcome is not None:
+                waiting.append((request, outcome))
+    return min(waiting, key=lambda each: each[1].start_unix_nano or 0, default=None)
 
 
 def _exhausted(recorded: int, asked: int) -> str:

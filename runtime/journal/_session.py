@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -74,6 +74,8 @@ class ReplaySession:
         cut: the journals of the snapshot to replay from, where the recording goes on after it; answers that lie after
         the cut
             end a strict replay as ``past_cut``. None lets the whole recording answer.
+        open_ended: the recording stops in the middle (its run was killed, or is of another framework); a strict replay
+            that has used up what a frame recorded has then come to the end of the recording, not to a divergence.
         policy: what happens on a miss.
         on_row: called with each row as it appears, and again when a running one settles.
     """
@@ -83,6 +85,7 @@ class ReplaySession:
         recording: Mapping[str, Journal],
         *,
         cut: Iterable[Journal] | None = None,
+        open_ended: bool = False,
         policy: ReplayPolicy | None = None,
         on_row: Callable[[ReplayRow], None] | None = None,
     ) -> None:
@@ -96,6 +99,7 @@ class ReplaySession:
         """The outcomes that were given from the recording, each use once."""
         self._matcher = Matcher(recording)
         self._before_cut = None if cut is None else spans_of(cut)
+        self._open_ended = open_ended
         self._on_row = on_row
         self._running: dict[str, int] = {}
         self._lock = threading.RLock()
@@ -121,10 +125,18 @@ class ReplaySession:
                     self._stop_at_cut(scope, kind, name, call_id, found)
                 if not (self.policy.retry_errors and outcome.status == "error"):
                     return self._give(kind, name, call_id, found)
+            elif strict and self._open_ended and self._matcher.is_used_up(scope):
+                self.stopped = "past_cut"
+                raise ReplayStop("past_cut")
             elif strict:
                 raise self._diverge(kind, name, call_id, found)
             self._go_live(kind, name, call_id, found.content_hash)
             return None
+
+    def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
+        """As ``Matcher.use_up``."""
+        with self._lock:
+            self._matcher.use_up(scope, tool_span_id, inside)
 
     def skip(self, name: str, call_id: str) -> None:
         """A completed sub-agent was not run again."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from math import isfinite
+from pathlib import PurePath
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import rfc8785
 
@@ -17,6 +22,8 @@ JsonObject: TypeAlias = Mapping[str, Any]
 
 _MAX_EXACT = 2**53
 _MAX_DEPTH = 200
+_MAX_BITS = 14_000
+"""Python neither writes nor reads integers beyond 4300 digits."""
 
 
 def canonical_json(value: Json) -> bytes:
@@ -89,10 +96,10 @@ def parse_json_text(value: Json) -> Json:
 
 
 def json_safe(value: Any) -> tuple[Json, tuple[str, ...]]:
-    """A deep copy of the value as JSON, with what had to be replaced.
+    """A deep copy of the value as JSON, with what had to be replaced. Never raises, whatever the value is.
 
-    Models, dataclasses, dates, sets, tuples and enums have a natural JSON form and are converted. What has none
-    (functions, other objects, NaN, cycles) becomes a text such as ``[object Foo]``.
+    Models, dataclasses, dates, sets, tuples, enums, decimals, paths and UUIDs have a natural JSON form and are
+    converted. What has none (functions, other objects, NaN, cycles) becomes a text such as ``[object Foo]``.
 
     Returns: the copy, and one ``path: reason`` per replaced place; an empty tuple when nothing was lost.
     """
@@ -100,38 +107,59 @@ def json_safe(value: Any) -> tuple[Json, tuple[str, ...]]:
     return _safe(value, "$", faults, ()), tuple(faults)
 
 
-def _safe(value: Any, path: str, faults: list[str], above: tuple[int, ...]) -> Json:  # noqa: C901 - one branch per kind of value
+def _safe(value: Any, path: str, faults: list[str], above: tuple[int, ...]) -> Json:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, int):
-        return int(value)
+        return _safe_int(int.__int__(value), path, faults)
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            faults.append(f"{path}: {value} is not a JSON number")
-            return str(value)
-        return float(value)
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
+        if not isfinite(value):
+            faults.append(f"{path}: {float.__repr__(value)} is not a JSON number")
+            return float.__repr__(value)
+        return float.__float__(value)
     if id(value) in above or len(above) >= _MAX_DEPTH:
         faults.append(f"{path}: nested within itself or too deep")
         return "[cycle]"
-    above = (*above, id(value))
-    if hasattr(value, "model_dump"):
-        return _safe(value.model_dump(mode="json"), path, faults, above)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _safe(asdict(value), path, faults, above)
+    try:
+        return _safe_object(value, path, faults, (*above, id(value)))
+    except Exception as fault:  # noqa: BLE001 - the border of foreign code: an object that cannot even be looked at
+        faults.append(f"{path}: {type(value).__name__} is not a JSON value ({type(fault).__name__} while it was read)")
+        return f"[object {type(value).__name__}]"
+
+
+def _safe_int(value: int, path: str, faults: list[str]) -> Json:
+    if value.bit_length() <= _MAX_BITS:
+        return value
+    faults.append(f"{path}: an integer of {value.bit_length()} bits is too large to be written")
+    return f"[integer of {value.bit_length()} bits]"
+
+
+def _safe_object(value: Any, path: str, faults: list[str], above: tuple[int, ...]) -> Json:
     if isinstance(value, Mapping):
         out: dict[str, Json] = {}
-        for key, item in value.items():
+        # A list first, since a thread may write to the mapping.
+        for key, item in list(value.items()):
             if not isinstance(key, str):
                 faults.append(f"{path}: key {key!r} is not a string")
-            out[str(key)] = _safe(item, f"{path}.{key}", faults, above)
+            name = str.__str__(key) if isinstance(key, str) else str(key)
+            out[name] = _safe(item, f"{path}.{name}", faults, above)
         return out
     if isinstance(value, list | tuple):
-        return [_safe(item, f"{path}[{i}]", faults, above) for i, item in enumerate(value)]
+        return [_safe(item, f"{path}[{i}]", faults, above) for i, item in enumerate(list(value))]
     if isinstance(value, set | frozenset):
         return [_safe(item, f"{path}[{i}]", faults, above) for i, item in enumerate(sorted(value, key=repr))]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return _safe(value.value, path, faults, above)
+    if isinstance(value, Decimal | PurePath | UUID):
+        return str(value)
+    if hasattr(type(value), "model_dump"):
+        return _safe(value.model_dump(mode="json"), path, faults, above)
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: getattr(value, field.name) for field in fields(value)}
+        return _safe(named, path, faults, above)
     faults.append(f"{path}: {type(value).__name__} is not a JSON value")
     return f"[object {type(value).__name__}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -149,19 +149,38 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 
 def message_from_json(data: Json) -> Message:
-    """A message from the shape of the semantic conventions, or from ``{"role", "content"}``. Never raises."""
+    """A message from the shape of the semantic conventions, or from ``{"role", "content"}``. Never raises.
+
+    In the latter, ``tool_calls``, ``reasoning_content`` and ``tool_call_id`` are read as most chat APIs have them, so
+    that a journal may hold messages as their producer wrote them.
+    """
     if not isinstance(data, Mapping):
         return Message("unknown", (part_from_json(data),))
     parts = data.get("parts")
-    if not isinstance(parts, list):
-        content = data.get("content")
-        parts = content if isinstance(content, list) else [] if content is None else [content]
     return Message(
         str(data.get("role", "unknown")),
-        tuple(part_from_json(part) for part in parts),
+        tuple(part_from_json(part) for part in parts) if isinstance(parts, list) else tuple(_chat_parts(data)),
         _text(data.get("name")),
         _text(data.get("finish_reason")),
     )
+
+
+def _chat_parts(data: Mapping[str, Any]) -> Iterator[Part]:
+    """The parts of a message whose content, reasoning and tool calls lie side by side."""
+    reasoning, content, calls = (data.get(key) for key in ("reasoning_content", "content", "tool_calls"))
+    if isinstance(reasoning, str):
+        yield ReasoningPart(reasoning)
+    if data.get("role") == "tool" and isinstance(data.get("tool_call_id"), str):
+        yield ToolCallResponsePart(data["tool_call_id"], content)
+        return
+    for item in content if isinstance(content, list) else () if content is None else (content,):
+        is_text = isinstance(item, Mapping) and item.get("type") == "text" and isinstance(item.get("text"), str)
+        yield TextPart(item["text"]) if is_text else part_from_json(item)
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, Mapping):
+            inner = call["function"] if isinstance(call.get("function"), Mapping) else call
+            arguments = parse_json_text(inner.get("arguments"))
+            yield ToolCallPart(_text(call.get("id")), str(inner.get("name", "")), arguments)
 
 
 def text_of(messages: Iterable[Message]) -> str:

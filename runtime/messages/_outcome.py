@@ -33,7 +33,8 @@ class ErrorInfo:
             message = str(error)
         except Exception as fault:  # noqa: BLE001 - a broken __str__ must not hide the error itself
             message = f"(no message: {type(fault).__name__} in __str__)"
-        return cls(name, message)
+        # As text that can be written, so that the error read back equals the one that was raised.
+        return cls(name, message.encode("utf-8", "replace").decode())
 
     def to_json(self) -> dict[str, str]:
         """``{"type", "message"}``."""
@@ -78,6 +79,8 @@ class Outcome:
     duration_ns: int | None = None
     lost: str | None = None
     """Why this outcome cannot answer again (not JSON, content not recorded); None when it can."""
+    inferred: tuple[str, ...] = field(default=(), compare=False)
+    """What was taken from another span of the trace; restore notes it in the frame, and it is not written."""
 
     @property
     def can_answer(self) -> bool:

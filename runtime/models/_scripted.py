@@ -22,7 +22,7 @@ from ..messages import (
 from ._collect import deltas_of
 from ._protocol import Delta, Reply
 
-Turn: TypeAlias = "Message | ToolCallPart | Sequence[ToolCallPart] | str | Exception"
+Turn: TypeAlias = "Message | ToolCallPart | Sequence[ToolCallPart] | str | BaseException"
 """One scripted answer: a text, tool calls, a whole message, or an error to raise."""
 
 Script: TypeAlias = "Sequence[Turn] | Callable[[Request], Turn]"
@@ -64,7 +64,7 @@ class ScriptedModel:
         turn = self._next(request)
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
-        if isinstance(turn, Exception):
+        if isinstance(turn, BaseException):
             raise turn
         message = _as_message(turn, request)
         return Reply(message=message, usage=self._usage(request, message))
@@ -97,7 +97,7 @@ def _as_message(turn: Turn, request: Request) -> Message:
         return turn
     if isinstance(turn, str):
         return say(turn)
-    if isinstance(turn, Exception):
+    if isinstance(turn, BaseException):
         raise turn
     calls = (turn,) if isinstance(turn, ToolCallPart) else tuple(turn)
     # Ids follow from the conversation, so the same run has the same ids whatever else runs beside it.

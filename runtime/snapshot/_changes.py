@@ -5,16 +5,16 @@ The machine makes each of them on its own frames; a cursor makes those between a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from ..journal import AnyRequest, Journal, JournalKind
 from ..messages import ErrorInfo, Json, JsonObject, Outcome, Usage
 from ..trace import AgentStart
 from ._budget import Budget
-from ._frame import Frame, Level, Note
+from ._frame import ROOT_ID, Frame, Level, Note
 from ._ledger import Ledger
-from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_ANSWER, NO_HASH, NO_MEMORY
+from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_ANSWER, NO_HASH, NO_MEMORY, NO_RUN
 
 Change: TypeAlias = tuple[str, Callable[..., None], tuple[Any, ...]]
 """The call id of a frame, what is done to it, and with what."""
@@ -131,6 +131,8 @@ def record(
     """An outcome for the journal; without a hash nothing can be keyed, which is noted."""
     if outcome.lost is not None:
         frame.note("missing", NO_ANSWER, span_id)
+    for reason in outcome.inferred:
+        frame.note("inferred", reason, span_id)
     if not content_hash:
         frame.note("missing", NO_HASH, span_id)
         return
@@ -147,3 +149,19 @@ def add_child(frame: Frame, _event: AgentStart, place: OpenedAt) -> None:
 def spend(frame: Frame, usage: Usage, model: str | None, provider: str | None) -> None:
     """A model call was paid for; the sums above are made apart (``sum_up``), once for many calls."""
     frame.budget.own.add_model_call(usage, model, provider)
+
+
+def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:
+    """The root's frame, with what is only true of it as the root, and at this moment."""
+    is_derived = root.call_id == ROOT_ID and not facts.has_run
+    if not is_derived and facts.left_out is None:
+        return root
+    root = root.copy()
+    if is_derived:
+        # Without a recorded run, its frame runs as long as one of its agents does.
+        running = any(frames[top].status == "running" for top in root.children)
+        root.status = "running" if running else "completed"
+        root.fidelity.append(Note("inferred", NO_RUN))
+    if facts.left_out is not None:
+        root.fidelity.append(facts.left_out)
+    return root

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from ..trace import TraceEvent
 from ._budget import UsageStats
-from ._changes import Change, RootFacts, add_child, opened, record, spend
+from ._changes import Change, RootFacts, add_child, concluded, opened, record, spend
 from ._collector import collector_paused
 from ._errors import Anchor, NoFrameError
 from ._frame import MAX_DEPTH, ROOT_ID, Frame, Provenance, Snapshot
 from ._ledger import Ledger
-from ._machine import RestoreMachine, concluded
+from ._machine import RestoreMachine
 from ._timeline import Timeline
 
 _WAY_POINTS = 40

@@ -37,6 +37,7 @@ from ._changes import (
     add_child,
     add_note,
     close,
+    concluded,
     cut_off,
     end_generation,
     opened,
@@ -48,7 +49,7 @@ from ._changes import (
 )
 from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Provenance, Snapshot
 from ._ledger import Ledger
-from ._reasons import BEFORE_START, LOST_PARENT, NO_AGENT_OPEN, NO_PARENT, NO_RUN, parent_ended
+from ._reasons import BEFORE_START, LOST_PARENT, NO_AGENT_OPEN, NO_PARENT, parent_ended
 from ._slot import Shelf, Slot, Spend, add_up, sum_up
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
@@ -447,19 +448,3 @@ class RestoreMachine:
         record(frame, self._ledger, kind, content_hash, outcome, request, event.span_id)
         if self._log is not None:
             self._log.append((frame.call_id, record, (kind, content_hash, outcome, request, event.span_id)))
-
-
-def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:
-    """The root's frame, with what is only true of it as the root, and at this moment."""
-    is_derived = root.call_id == ROOT_ID and not facts.has_run
-    if not is_derived and facts.left_out is None:
-        return root
-    root = root.copy()
-    if is_derived:
-        # Without a recorded run, its frame runs as long as one of its agents does.
-        running = any(frames[top].status == "running" for top in root.children)
-        root.status = "running" if running else "completed"
-        root.fidelity.append(Note("inferred", NO_RUN))
-    if facts.left_out is not None:
-        root.fidelity.append(facts.left_out)
-    return root

@@ -10,6 +10,7 @@ from ._collector import collector_paused
 from ._errors import Anchor, NoFrameError, NothingBeforeError, RestoreError
 from ._frame import Provenance, Snapshot
 from ._machine import RestoreMachine
+from ._reasons import LOST_PARENT
 from ._timeline import Timeline
 
 
@@ -55,7 +56,8 @@ def restore_snapshot(
         if not machine.has_frame:
             raise NoFrameError(timeline.nearest(cut))
         last = span_id or timeline.events[cut].span_id
-        return machine.snapshot(_origin(timeline, last, anchor), span_id or "latest", metadata)
+        snapshot = machine.snapshot(_origin(timeline, last, anchor), span_id or "latest", metadata)
+        return _with_lost_parent(snapshot, timeline, span_id) if anchor == "before" else snapshot
 
 
 def restore_every(
@@ -84,7 +86,22 @@ def restore_every(
         elif not machine.has_frame:
             yield cut.span_id, cut.anchor, NoFrameError(timeline.nearest(position))
         else:
-            yield cut.span_id, cut.anchor, machine.snapshot(_origin(timeline, *cut), cut.span_id)
+            snapshot = machine.snapshot(_origin(timeline, *cut), cut.span_id)
+            if cut.anchor == "before":
+                snapshot = _with_lost_parent(snapshot, timeline, cut.span_id)
+            yield cut.span_id, cut.anchor, snapshot
+
+
+def _with_lost_parent(snapshot: Snapshot, timeline: Timeline, span_id: str | None) -> Snapshot:
+    """Says so where the parent of the cut's own span is missing: only its time tells where ``before`` lies."""
+    parents = timeline.ancestry.parents
+    parent = parents.get(span_id) if span_id else None
+    if parent is None or parent in parents:
+        return snapshot
+    root = snapshot.root.copy()
+    root.note("inferred", LOST_PARENT, span_id)
+    snapshot.frames = {**snapshot.frames, root.call_id: root}
+    return snapshot
 
 
 def _origin(timeline: Timeline, span_id: str, anchor: Anchor) -> Provenance:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticSchemaGenerationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from ..errors import ContextNotFoundError, ToolArgumentsError
-from ..messages import Json, ToolDefinition
+from ..messages import Json, ToolDefinition, json_safe
 from ._host import current_host
 from ._middleware import Middleware
 
@@ -27,6 +28,8 @@ class Tool:
     fn: Callable[..., Any]
     definition: ToolDefinition
     arguments_model: type[BaseModel]
+    parameters: Mapping[str, str]
+    """Fields of the model by parameter name; fields are named by numbers, so that a parameter may have any name."""
     effect: Effect = "committed"
     returns: Any = Any
     """The return annotation."""
@@ -58,11 +61,20 @@ class Tool:
         except ValidationError as fault:
             reasons = (f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in fault.errors())
             raise ToolArgumentsError(self.name, "; ".join(reasons)) from fault
-        return {name: getattr(parsed, name) for name in self.arguments_model.model_fields}
+        return {name: getattr(parsed, field) for name, field in self.parameters.items()}
 
     def to_json(self, validated: Mapping[str, Any]) -> dict[str, Json]:
-        """Validated arguments as JSON: what the content hash is made of."""
-        return self.arguments_model.model_construct(**validated).model_dump(mode="json")
+        """Validated arguments as JSON: what the content hash is made of.
+
+        What is no JSON is named by a text: the tool is called with the value itself all the same.
+        """
+        fields = {self.parameters.get(name, name): value for name, value in validated.items()}
+        try:
+            dumped = self.arguments_model.model_construct(**fields).model_dump(mode="json", warnings=False)
+        except Exception:  # noqa: BLE001 - the border of foreign code: a value that its type cannot write
+            dumped = fields
+        shown: dict[str, Json] = json_safe({name: dumped[field] for name, field in self.parameters.items()})[0]
+        return shown
 
     def revive(self, recorded: Json) -> Any:
         """A recorded result as the type that the function says it returns, so that a replay hands out the same kind.
@@ -134,7 +146,9 @@ def tool(
         needs_approval: ask the run's approval hook before each call.
 
     Raises:
-        TypeError: a parameter is positional-only or variadic, which JSON arguments cannot express.
+        TypeError: a parameter is positional-only or variadic, which JSON arguments cannot express, or its annotation
+            cannot be resolved or described as a JSON schema.
+        ValueError: the name holds characters that cannot be written.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
@@ -144,28 +158,47 @@ def tool(
     return make if fn is None else make(fn)
 
 
+class _Schema(GenerateJsonSchema):
+    """Leaves out defaults that are no JSON without a warning; the function has them all the same."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
+
+
 def tool_of(
     fn: Callable[..., Any], *, name: str | None = None, description: str | None = None, effect: Effect = "committed"
 ) -> Tool:
     """As the decorator ``tool``, as a plain function."""
     called = name or fn.__name__
-    hints = get_type_hints(fn, include_extras=True)
+    try:
+        called.encode()
+        hints = get_type_hints(fn, include_extras=True)
+    except UnicodeEncodeError as fault:
+        raise ValueError(f"tool name {called!r} cannot be written") from fault
+    except NameError as fault:
+        raise TypeError(f"tool {called!r}: an annotation cannot be resolved ({fault})") from fault
     fields: dict[str, Any] = {}
-    for parameter in inspect.signature(fn).parameters.values():
+    names: dict[str, str] = {}
+    for i, parameter in enumerate(inspect.signature(fn).parameters.values()):
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"tool {called!r}: parameter {parameter.name!r} cannot be given by name")
+        names[f"{i}"] = parameter.name
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints.get(parameter.name, Any), default)
-    model = create_model(
-        f"{called}_arguments", __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields
-    )
-    schema = model.model_json_schema()
+        fields[f"{i}"] = (hints.get(parameter.name, Any), default)
+    try:
+        model = create_model(
+            "Arguments", __config__=ConfigDict(extra="forbid", alias_generator=names.__getitem__), **fields
+        )
+        schema = model.model_json_schema(schema_generator=_Schema)
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as fault:
+        reason = str(fault).splitlines()[0]
+        raise TypeError(f"tool {called!r}: its parameters cannot be described to a model ({reason})") from fault
     schema.pop("title", None)
     text = description if description is not None else inspect.getdoc(fn)
     return Tool(
         fn=fn,
         definition=ToolDefinition(called, text, schema),
         arguments_model=model,
+        parameters={parameter: field for field, parameter in names.items()},
         effect=effect,
         returns=hints.get("return", Any),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 
@@ -52,6 +53,8 @@ class Emitter:
         self._clock = clock
         self._subscribers: list[tuple[str, Subscriber]] = []
         self._failed: set[int] = set()
+        self.lock = threading.RLock()
+        """Whoever stamps an event holds it until the event is told, so that numbers are taken once and in order."""
 
     def subscribe(self, event_type: str, subscriber: Subscriber) -> Callable[[], None]:
         """As the module's ``subscribe``, for this run alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import stat
 import tempfile
@@ -20,13 +21,18 @@ from ._own import call_of_span, is_own_span
 from ._points import events_of
 from ._span import Span
 
+logger = logging.getLogger(__name__)
+
+_BEGINNING = '{"resourceSpans"'
+"""How each line begins, also one that was cut off."""
+
 
 class TraceFileWriter:
     """A subscriber that writes each event of a run to a file as it happens.
 
     A span is written when it starts (without an end), again with each point inside it, and whole when it ends. Each
     write is one system call, so that what was written survives the death of the process. ``close`` leaves one line per
-    span, if the file was empty at the start and all spans have ended.
+    span, if the file was empty at the start; while agents that were left behind still run, it waits for their ends.
     """
 
     def __init__(self, path: str | Path, *, resource: JsonObject, fsync: bool = False) -> None:
@@ -37,24 +43,40 @@ class TraceFileWriter:
         found = os.fstat(self._fd)
         # Only a regular file that is ours alone is compacted: not a pipe or a device, not one that others append to.
         self._compacts = stat.S_ISREG(found.st_mode) and found.st_size == 0
+        self._is_closing = False
+        self._is_torn = stat.S_ISREG(found.st_mode) and found.st_size > 0 and not _ends_whole(self.path)
+        """The last line has no end: a process died while it wrote, or the disk was full."""
 
     def __call__(self, event: TraceEvent) -> None:
         """Write what the event adds. Raises OSError where the disk refuses."""
         span = self._builder.feed(event)
-        if span is None:
+        if span is None or self._fd < 0:
             return
-        append_line(self._fd, encode_request([span]))
+        line = encode_request([span])
+        start = "\n" if self._is_torn else ""
+        self._is_torn = True
+        append_line(self._fd, start + line)
+        self._is_torn = False
         if self._fsync:
             os.fsync(self._fd)
+        if self._is_closing:
+            self.close()
 
     def close(self) -> None:
         """Close the file, and drop the unfinished versions of spans that have ended."""
-        if self._fd < 0:
+        self._is_closing = True
+        if self._fd < 0 or not self._builder.all_ended:
             return
         os.close(self._fd)
         self._fd = -1
-        if self._compacts and self._builder.all_ended:
+        if self._compacts:
             _compact(self.path)
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
 
 
 def append_line(fd: int, line: str) -> None:
@@ -78,10 +100,10 @@ def _compact(path: Path) -> None:
 def read_spans(path: str | Path) -> list[Span]:
     """All spans of an OTLP/JSON lines file (plain or gzip), several versions of a span merged.
 
-    A last line that was cut off by a crash is left out; everything before it counts.
+    A line that was cut off by a crash or a full disk is left out; everything else counts.
 
     Raises:
-        TraceFormatError: a line in the middle is no export request.
+        TraceFormatError: a line is no export request, and not because it was cut off.
         OSError: the file cannot be read.
     """
     path = Path(path)
@@ -97,9 +119,11 @@ def _decode_lines(path: Path, lines: Iterator[str]) -> Iterator[Span]:
             continue
         try:
             spans = decode_request(json.loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError) as fault:
-            if not line.endswith("\n"):
-                return
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
+            torn = isinstance(fault, json.JSONDecodeError) and _BEGINNING.startswith(line[: len(_BEGINNING)].rstrip())
+            if torn or not line.endswith("\n"):
+                logger.warning("%s, line %d was cut off and is left out", path, number)
+                continue
             raise TraceFormatError(str(path), number, f"no OTLP/JSON export request of spans ({fault})") from fault
         yield from spans
 

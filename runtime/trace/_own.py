@@ -7,6 +7,7 @@ them behind.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,8 +72,13 @@ POINTS: dict[str, type[TraceEvent]] = {kind.type: kind for kind in _POINT_FIELDS
 
 
 def dump_json(value: Json) -> str:
-    """JSON text as it stands in attributes: compact, readable in any language."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON text as it stands in attributes: compact, readable in any language, lone surrogates escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""No encoding writes them; as escapes in JSON text they come through."""
 
 
 def load_json(text: Json) -> Json:

@@ -197,6 +197,7 @@ def outcome_of(call: Call) -> Outcome:
         start_unix_nano=call.start_unix_nano,
         duration_ns=call.duration_ns,
         lost=lost,
+        inferred=call.inferred,
     )
 
 

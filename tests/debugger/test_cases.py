@@ -12,6 +12,7 @@ import pytest
 
 from debugger.cli import main
 from debugger.store import Store
+from runtime.snapshot import restore_snapshot
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 TRACE = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"
@@ -125,3 +126,35 @@ def test_cut_messages_in_a_trace(store: Store) -> None:
     assert (first.tool_call_id, second.tool_call_id) == ("call_1", "call_2")
     row = store.traces()[0]
     assert (row.input_tokens, row.output_tokens) == (140, 34), "what the agent reports is not added to its calls"
+
+
+def test_four_dialects_of_one_chat(store: Store) -> None:
+    store.load([CASES / "09-genai-shapes.jsonl"])
+    calls = {call.span_id[-2:]: call for call in store.calls(TRACE)}
+    for span_id, convention in (("92", "genai"), ("95", "genai"), ("96", "openinference"), ("97", "openllmetry")):
+        call = calls[span_id]
+        assert (call.kind, call.convention, call.model) == ("llm", convention, "m")
+        assert call.input_messages
+        assert call.usage.input_tokens
+    agent = calls["91"]
+    assert (agent.usage.input_tokens, agent.usage.output_tokens) == (130, 30), "what it says of itself stays"
+    assert (calls["93"].arguments, calls["94"].arguments) == ({"id": 12}, {"id": 7}), "tied by id, not by order"
+
+
+def test_a_journal_keeps_every_answer_in_order(store: Store) -> None:
+    store.load([CASES / "10-replay-journal.jsonl"])
+    (trace,) = store.traces()
+    events = store.events(trace.trace_id)
+    ids = {call.span_id[-2:]: call.span_id for call in store.calls(trace.trace_id)}
+
+    def journal(span: str, anchor: str) -> dict[str, list[Any]]:
+        frames = restore_snapshot(events, ids[span], anchor).frames.values()
+        entries = [entry for frame in frames for entry in frame.journal.tool.values()]
+        return {entry.request.name: list(entry.outcomes) for entry in entries}
+
+    polled = journal("a4", "after")["job_status"]
+    assert [outcome.output for outcome in polled] == ["pending", "pending", "done"]
+    assert [outcome.status for outcome in journal("a8", "before")["http_get"]] == ["error"]
+    assert [outcome.status for outcome in journal("a8", "after")["http_get"]] == ["error", "ok"]
+    prompts = [call.request().content_hash for call in store.calls(trace.trace_id) if call.kind == "llm"]
+    assert len(set(prompts)) == 2

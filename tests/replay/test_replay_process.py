@@ -101,6 +101,17 @@ def test_a_replay_ends_at_its_cut_and_may_go_on_from_the_recording(desk, tmp_pat
     assert all(map(is_yes, (before, after, rest)))
 
 
+def test_the_branch_of_a_replay_that_stopped_at_its_cut_is_not_in_error(desk, tmp_path):
+    job = ReplayJob(trace_id=desk.trace_id, span_id=span(desk, "convert_currency"), anchor="after")
+    run_replay(desk, job, tmp_path / "r.jsonl")
+    calls = load(tmp_path / "r.jsonl").calls
+    assert [call.name for call in calls if call.error is not None] == []
+    assert [call.name for call in calls if call.aborted][:2] == [
+        "invoke_workflow travel_desk",
+        "invoke_agent travel_desk",
+    ]
+
+
 def test_the_plan_says_what_would_answer_and_what_comes_after(desk):
     plan = plan_replay(desk, ReplayJob(trace_id=desk.trace_id, span_id=span(desk, "book_museum"), anchor="before"))
     assert (plan.model_answers, plan.tool_answers, plan.later_model_calls, plan.later_tool_calls) == (2, 2, 4, 3)
@@ -230,6 +241,11 @@ def test_an_agent_that_misbehaves_is_reported(desk, bad, tmp_path, name, error):
     assert error in report.error
     assert report.printed == ("loaded",)
     assert not is_yes(report)
+
+
+def test_the_input_can_be_given(desk, bad, tmp_path):
+    job = ReplayJob(trace_id=desk.trace_id, **bad("prints"), input={"a": [1]})
+    assert run_replay(desk, job, tmp_path / "r.jsonl").output == {"a": [1]}
 
 
 def test_what_the_agent_prints_is_kept_apart(desk, bad, tmp_path):

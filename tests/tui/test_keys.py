@@ -225,3 +225,12 @@ def test_keys_are_written_for_people():
     assert display("down,j") == "↓ j"
     assert display("q,ctrl+q") == "q ^q"
     assert all(isinstance(binding, Binding) for group in _KEYS.values() for binding in group)
+
+
+def test_ctrl_c_again_and_again_says_how_to_leave_once():
+    async def scene(desk: Desk) -> None:
+        await desk.press(*["ctrl+c"] * 5)
+        assert desk.app.is_running
+        assert len(desk.app._notifications) == 1
+
+    drive(FakeSession(), scene, NARROW)

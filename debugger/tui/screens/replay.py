@@ -184,7 +184,7 @@ class ReplayScreen(PaneScreen):
         """Open the replay's own trace."""
         if not self.has_ended:
             self.say("The replay is still running; esc cancels it.")
-        elif self.report is None or self.report.trace_id is None:
+        elif self.report is None or self.report.trace_id is None or self.report.trace_path is None:
             self.say("This replay left no trace.")
         else:
             self._find.ask(self.report.trace_id)
@@ -193,7 +193,7 @@ class ReplayScreen(PaneScreen):
         """Keep the replay's trace in a file."""
         if not self.has_ended:
             self.say("The replay is still running; it can be saved when it has ended.")
-        elif self.report is None or self.report.trace_id is None:
+        elif self.report is None or self.report.trace_id is None or self.report.trace_path is None:
             self.say("This replay left no trace.")
         else:
             self._keep.ask(self.report.trace_id)

@@ -164,8 +164,8 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     # What a subclass gives.
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
-        """The row as pieces. Called for rows on the screen only."""
-        raise NotImplementedError
+        """The row as pieces. Called for rows on the screen only; a subclass that has rows gives them here."""
+        return ()
 
     def row_key(self, row: int) -> Hashable:
         """What, beside row, width and cursor, decides how the row looks."""

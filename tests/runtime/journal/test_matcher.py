@@ -68,6 +68,21 @@ def test_in_the_seeds_way_the_last_outcome_is_given_again_and_marked():
     assert [(h.outcome.output, h.reused) for h in hits] == [(1, False), (2, False), (2, True)]
 
 
+def test_where_the_recording_asked_something_else_that_is_what_differs():
+    mug, tea = (ToolRequest(name="price", arguments={"item": item}) for item in ("mug", "tea"))
+    matcher = Matcher({"f": journal(("tool", mug, outcome(4, 10)), ("tool", tea, outcome(2, 20)))})
+    assert matcher.match("f", "tool", mug).outcome.output == 4
+    miss = matcher.match("f", "tool", mug)
+    assert miss.reason == (
+        "the recording has 1 answer, asked a 2nd time; the recorded call here differs in arguments.item"
+    )
+    assert [(d.path, d.recorded, d.actual) for d in miss.differences] == [
+        ("arguments.item", "tea", "mug"),
+        ("uses", 1, 2),
+    ]
+    assert miss.nearest.span_id == "s20"
+
+
 def test_aborts_never_answer_and_lost_outcomes_say_why():
     matcher = Matcher(
         {"f": journal(("tool", POLL, outcome(0, 1, status="aborted"), outcome(1, 2), outcome(2, 3, lost="cut off")))}
@@ -228,6 +243,20 @@ def test_leaving_out_a_recorded_call_at_the_cut_is_a_divergence():
         replay.answer("f", "prompt", "m", "c1", third)
     assert replay.stopped == "diverged"
     assert replay.divergence.reason == "the recording makes 1 other call before this one"
+
+
+def test_a_recording_that_stops_in_the_middle_is_come_to_its_end_not_diverged():
+    recording = journal(("prompt", ask("1"), outcome(1, 10)), ("prompt", ask("2"), outcome(2, 20)))
+    replay = session(recording, policy=STRICT, open_ended=True)
+    replay.answer("f", "prompt", "m", "c0", ask("1"))
+    replay.answer("f", "prompt", "m", "c1", ask("2"))
+    with pytest.raises(ReplayStop):
+        replay.answer("f", "prompt", "m", "c2", ask("3"))
+    assert (replay.stopped, replay.divergence) == ("past_cut", None)
+    early = session(recording, policy=STRICT, open_ended=True)
+    with pytest.raises(ReplayStop):
+        early.answer("f", "prompt", "m", "c0", ask("3"))
+    assert early.stopped == "diverged"
 
 
 def test_in_live_mode_a_replay_goes_on_for_real_past_the_cut():

@@ -22,16 +22,7 @@ from runtime.errors import (
     ModelTimeoutError,
     ModelTransportError,
 )
-from runtime.messages import (
-    Message,
-    OtherPart,
-    ReasoningPart,
-    Request,
-    TextPart,
-    ToolCallPart,
-    Usage,
-    text_of,
-)
+from runtime.messages import Message, OtherPart, ReasoningPart, Request, TextPart, ToolCallPart, Usage, text_of
 from runtime.models import AnthropicModel, Done, OpenAIModel, Prices, ReasoningDelta, Reply, TextDelta, collect
 
 from .backends import KEY, KEY_ENV, WIRE, backend, wire_model
@@ -429,10 +420,7 @@ class TestKey:
             assert asyncio.run(twice(b.model)) == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("make", "package"),
-    [(OpenAIModel, "openai"), (AnthropicModel, "anthropic")],
-)
+@pytest.mark.parametrize(("make", "package"), [(OpenAIModel, "openai"), (AnthropicModel, "anthropic")])
 def test_a_missing_sdk_is_named_with_the_command_that_installs_it(
     make: Callable[[str], Any], package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,18 @@ def test_an_event_without_a_known_parent_goes_to_the_last_open_agent(parent: str
     assert snapshot.root.fidelity_level == "exact"
 
 
+def test_before_a_span_whose_parent_is_missing_says_that_its_place_is_inferred() -> None:
+    script = Script().agent("a", memory={})
+    script.add(ModelTurnStart, "m", parent="not-there", content_hash="h").turn("m", "not-there", "h").end("a")
+    before = restore_snapshot(script, "m", "before")
+    assert [(note.level, note.span_id) for note in before.root.fidelity if note.level == "inferred"] == [
+        ("inferred", "m")
+    ]
+    found = next(found for span, anchor, found in restore_every(script) if (span, anchor) == ("m", "before"))
+    assert isinstance(found, Snapshot)
+    assert found.root.fidelity == before.root.fidelity
+
+
 def test_an_agent_without_a_known_parent_is_a_child_of_the_last_open_agent() -> None:
     snapshot = restore_snapshot(Script().agent("a", memory={}).agent("b", "gone", memory={}).end("b").end("a"))
     assert tree(snapshot) == {"root/agent:a:0": "completed", "root/agent:a:0/agent:b:0": "completed"}

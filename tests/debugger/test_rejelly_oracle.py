@@ -1,19 +1,20 @@
-"""Restore against the recorded behaviour of the original (tests/data/oracle)."""
+"""Restore against the recorded behaviour of the original (tests/data/oracle), over the whole road from its files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from debugger.store import Store
 from runtime.snapshot import RestoreError, restore_snapshot, snapshot_to_json
+from runtime.trace import TraceEvent
 
-from .rejelly_events import events_of_rejelly
-
-FOLDER = Path(__file__).parents[2] / "data" / "oracle"
+FOLDER = Path(__file__).parents[1] / "data" / "oracle"
 
 LATE_END = "a child's own end after its parent's corrects its status (rule 4)"
 OWNER = "an event goes to the frame of its enclosing agent, not to the top of the stack (rule 3)"
@@ -61,6 +62,15 @@ def plain(frame: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@cache
+def events_of(name: str) -> list[TraceEvent]:
+    """The trace events of a file, as the debugger loads it."""
+    with Store.memory() as store:
+        store.load([FOLDER / f"{name}.json"])
+        (row,) = store.traces()
+        return list(store.events(row.trace_id))
+
+
 def cases() -> Iterator[Any]:
     for path in sorted(FOLDER.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +84,7 @@ def cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("name", "data", "case", "cut"), list(cases()))
 def test_restore_agrees_with_the_original(name: str, data: Any, case: Any, cut: tuple[str | None, Any]) -> None:
-    events = events_of_rejelly(data["events"])
+    events = events_of(name)
     if "error" in case:
         with pytest.raises(RestoreError) as caught:
             restore_snapshot(events, *cut)
