@@ -23,7 +23,7 @@ from runtime.messages import (
     parse_json_text,
 )
 
-from .document import Builder, Document, Piece, Style, json_lines, json_text
+from .document import Builder, Document, Line, Piece, Style, json_lines, json_text
 from .text import cost, count, duration, one_line, plural, size
 from .tree import TreeMark
 
@@ -116,6 +116,7 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
         out.text("error", call.error.message or "(no message)", style="error", first=(Piece(f"✗ {kind}: ", "error"),))
     if call.lost is not None:
         out.line(Piece(f"! cannot answer a replay: {one_line(call.lost)}", "warning"))
+    _settings(out, call)
     for i, shown in enumerate(view.messages):
         if shown.place == "output" and (i == 0 or view.messages[i - 1].place == "input"):
             out.heading("answer", Piece(_finish(call), "dim"))
@@ -124,6 +125,10 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
     if not view.messages and call.kind == "llm":
         out.gap()
         out.line(Piece("The messages were not recorded in this trace.", "dim"))
+    if call.kind == "other" and call.convention is None and not view.messages:
+        out.gap()
+        out.line(Piece("No convention that Retrospan reads describes this span: what it means is not known. ", "dim"),
+                 Piece("2", "key"), Piece(" (Attributes) shows all that was recorded of it.", "dim"))  # fmt: skip
     return out.document(one_line(call.name))
 
 
@@ -145,6 +150,27 @@ def _head(out: Builder, view: Conversation) -> None:
         new = sum(1 for shown in view.messages if shown.is_new)
         grown = "" if view.grown_tokens is None else f", {view.grown_tokens:+,} input tokens since the previous call"
         out.line(Piece(f"{plural(view.carried, 'message')} carried over, {new} new (+){grown}", "dim"))
+
+
+def _settings(out: Builder, call: Call) -> None:
+    """What a model call was given beside its messages: parameters on one line, tools by name, definitions folded."""
+    if call.parameters:
+        shown = " · ".join(f"{one_line(name)} {json_text(value)}" for name, value in call.parameters.items())
+        out.line(Piece("parameters ", "dim"), Piece(shown), hang=11)
+    if call.output_schema is not None:
+        out.folded("schema", Line((Piece("answer must fit ", "dim"), Piece("a JSON schema"))),
+                   json_lines(call.output_schema, 2))  # fmt: skip
+    tools = call.tool_definitions
+    if not tools:
+        return
+    names = ", ".join(one_line(tool.name) for tool in tools)
+    lines: list[Line] = []
+    for tool in tools:
+        about = f"  {one_line(tool.description)}" if tool.description else ""
+        lines.append(Line((Piece(f"▲ {one_line(tool.name)}", "tool"), Piece(about)), 2, 2))
+        if tool.parameters:
+            lines.extend(json_lines(tool.parameters, 4))
+    out.folded("tools", Line((Piece("tools offered ", "dim"), Piece(names, "tool")), 0, 14), lines)
 
 
 def _title(call: Call) -> str:
@@ -173,7 +199,8 @@ def tokens_text(usage: Usage) -> str:
 
 
 def _finish(call: Call) -> str:
-    return f"   stopped: {one_line(', '.join(call.finish_reasons))}" if call.finish_reasons else ""
+    named = ", ".join(reason for reason in call.finish_reasons or () if reason.strip())
+    return f"   stopped: {one_line(named)}" if named else ""
 
 
 def _message(out: Builder, key: str, shown: MessageView) -> None:

@@ -7,7 +7,7 @@ Every text in it is already harmless (see ``text``), so a viewer only wraps and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -131,6 +131,12 @@ class Builder:
         self.close()
         made = tuple(part for line in lines for part in _chunks(line))
         self.blocks.append(Block(key=key, lines=made, shown=fold_at(made)))
+
+    def folded(self, key: str, head: Line, lines: Sequence[Line]) -> None:
+        """Add lines as a block of their own of which only the head shows, however few there are."""
+        self.close()
+        made = tuple(part for line in (head, *lines) for part in _chunks(line))
+        self.blocks.append(Block(key=key, lines=made, shown=1))
 
     def close(self) -> None:
         """End the open block of plain lines."""

@@ -13,7 +13,7 @@ from runtime.messages import Json
 from ..replay.model import CallStatus, Difference, Divergence, Ended, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.rows import SpanRow
 from .document import Builder, Document, Line, Piece, Style, json_text
-from .text import cost, duration, lines_of, one_line, plural, visible
+from .text import cost, duration, lines_of, one_line, visible
 from .tree import name_of
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
@@ -38,18 +38,19 @@ class ReplayRow:
     name: str
     status: CallStatus
     recorded: str
-    """The recorded call's name; a dash where none answered."""
+    """The recorded call's name, after a ``≈`` where it only comes near; a dash where there is none."""
     origin_span_id: str | None
 
 
-def replay_row(call: ReplayCall, recorded: Mapping[str, SpanRow]) -> ReplayRow:
-    """The call as a row, given the recorded spans by id."""
+def replay_row(call: ReplayCall, recorded: Mapping[str, SpanRow], nearest: str | None = None) -> ReplayRow:
+    """The call as a row, given the recorded spans by id, and for a call that missed the recorded one nearest to it."""
     origin = recorded.get(call.origin_span_id) if call.origin_span_id else None
+    near = recorded.get(nearest) if nearest and origin is None else None
     return ReplayRow(
         kind=call.kind,
         name=one_line(call.name),
         status=call.status,
-        recorded=name_of(origin) if origin else "-",
+        recorded=name_of(origin) if origin else f"≈ {name_of(near)}" if near else "-",
         origin_span_id=call.origin_span_id,
     )
 
@@ -73,7 +74,10 @@ def from_where(job: ReplayJob, span_name: str | None) -> str:
     """What the job starts from, in words."""
     if job.span_id is None:
         return "the whole trace"
-    return f"up to the point {job.anchor} {one_line(span_name, job.span_id)}"
+    point = f"{job.anchor} {one_line(span_name, job.span_id)}"
+    if job.rest_recorded:
+        return f"the whole recording answers, also past the point {point}"
+    return f"up to the point {point}"
 
 
 _ENDED: dict[Ended, tuple[str, Style]] = {
@@ -90,6 +94,11 @@ def headline(report: ReplayReport) -> Piece:
     text, style = _ENDED[report.ended]
     if report.same_output and report.ended in ("done", "failed"):
         return Piece("✓ same output as recorded" if report.ended == "done" else "✓ failed as recorded", "good")
+    if report.same_output is False and report.ended == "failed":
+        recorded = "the recorded run failed otherwise" if report.recorded_error else "the recorded run did not"
+        return Piece(f"✗ failed; {recorded}", "error")
+    if report.same_output is False and report.recorded_error:
+        return Piece(f"✗ {text}; the recorded run failed", "error")
     if report.same_output is False:
         return Piece(f"✗ {text.removeprefix('✗ ')}, with another output than recorded", "error")
     return Piece(text, style)
@@ -108,17 +117,27 @@ def result_document(report: ReplayReport) -> Document:
     if report.error:
         out.gap()
         out.text("error", report.error, style="error", first=(Piece("✗ ", "error"),))
+    if report.recorded_error and report.same_output is False:
+        out.text("recorded_error", report.recorded_error, style="dim", first=(Piece("recorded: ✗ ", "dim"),))
     if report.first_divergence is not None:
         _divergence(out, report.first_divergence)
     _outputs(out, report)
     if report.printed:
         out.heading("the agent printed")
         out.body("printed", [Line((Piece(visible(text), "dim"),), 2) for text in report.printed])
-    if report.trace_id is not None:
+    if report.trace_id is not None and report.trace_fault:
         out.gap()
-        kept = f"kept in {one_line(str(report.trace_path))}" if report.job.output else "temporary"
-        out.line(Piece(f"The replay is a trace of its own, a branch of the recording ({kept}): ", "dim"),
+        out.text("fault", f"the replay's own trace could not be written: {report.trace_fault}", style="warning",
+                 first=(Piece("! ", "warning"),))  # fmt: skip
+    elif report.trace_id is not None:
+        out.gap()
+        out.line(Piece("The replay is a trace of its own, a branch of the recording: ", "dim"),
                  Piece("enter", "key"), Piece(" opens it.", "dim"))  # fmt: skip
+        if report.job.output:
+            out.text("kept", f"It is kept in {report.job.output}", style="dim")
+        else:
+            out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece("s", "key"),
+                     Piece(" saves it beside the recording.", "dim"))  # fmt: skip
     return out.document()
 
 
@@ -157,7 +176,9 @@ def _plain(value: Json) -> str:
 
 Change: TypeAlias = Literal["same", "removed", "added"]
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_WORDS = re.compile(r"\s+|\d+(?:\.\d+)*(?:[eE][+-]?\d+)?(?!\w)|\w+|[^\w\s]")
+"""Words of a diff. A number is one, with its fraction and exponent: 4.5 becomes 9.0, not 4 a 9 and 5 a 0."""
+
 _DIFF_WORDS = 4_000
 """Beyond this many words a word diff takes seconds, so lines are compared instead."""
 
@@ -236,24 +257,21 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
         out.text("problem", plan.problem)
         out.gap()
         out.text("way", "The state at any span can be looked at all the same: b restores before it, a after it. "
-                 "An agent of your own can be named on the command line: retrospan replay FILE --agent FILE.py:NAME",
+                 "An agent of your own can be named when the trace is opened: retrospan FILE --agent FILE.py:NAME",
                  style="dim")  # fmt: skip
         return out.document()
-    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"))
-    trust = Piece("found beside the trace or in the samples: trusted", "good") if plan.trusted else Piece(
-        "! the trace names this program; run it only if you trust where the trace came from", "warning")  # fmt: skip
-    out.line(Piece("           "), trust)
-    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)))
-    out.line(Piece("answers    ", "dim"), Piece(_answers(plan)))
+    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
+    if job.agent:
+        trust = Piece("named by you with --agent, instead of what the trace names", "good")
+    elif plan.trusted:
+        trust = Piece("found beside the trace or in the samples: trusted", "good")
+    else:
+        trust = Piece("! the trace names this program; run it only if you trust where the trace came from", "warning")
+    out.line(Piece("           "), trust, hang=11)
+    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)), hang=11)
     out.gap()
     out.text("sentence", plan.sentence)
     if plan.warning:
         out.gap()
         out.text("warning", plan.warning, style="warning", first=(Piece("! ", "warning"),))
     return out.document()
-
-
-def _answers(plan: ReplayPlan) -> str:
-    held = f"{plural(plan.model_answers, 'model answer')} and {plural(plan.tool_answers, 'tool result')} recorded"
-    later = plan.later_model_calls + plan.later_tool_calls
-    return f"{held}, {plural(later, 'call')} after the cut" if later else held

@@ -116,7 +116,7 @@ def _frame_view(depth: int, frame: Frame) -> FrameView:
         status=frame.status,
         generation=frame.generation,
         memory=None if _memory_is_missing(frame) else frame.memory,
-        entries=tuple(_entry_view(kind, entry) for kind, entry in frame.journal),
+        entries=tuple(_entry_view(kind, entry) for kind, entry in sorted(frame.journal, key=_first_start)),
         input=frame.input,
         output=frame.output,
         has_output=frame.status == "completed",
@@ -128,8 +128,14 @@ def _frame_view(depth: int, frame: Frame) -> FrameView:
 
 
 def _memory_is_missing(frame: Frame) -> bool:
-    """True where an empty memory only means that the trace holds none."""
-    return not frame.memory and frame.memory_start is None and frame.fidelity_level == "missing"
+    """True where an empty memory only means that the trace holds none. Restore then leaves a note on memory."""
+    return not frame.memory and any(note.level == "missing" and "memory" in note.what for note in frame.fidelity)
+
+
+def _first_start(item: tuple[EntryKind, JournalEntry]) -> tuple[bool, int]:
+    """When the first call under this entry started; entries without a time come last, in their own order."""
+    starts = [outcome.start_unix_nano for outcome in item[1].outcomes if outcome.start_unix_nano is not None]
+    return (not starts, min(starts, default=0))
 
 
 def _entry_view(kind: EntryKind, entry: JournalEntry) -> EntryView:
@@ -208,13 +214,14 @@ def _row(out: Builder, frame: FrameView) -> None:
     prompts = sum(entry.kind == "prompt" for entry in frame.entries)
     tools = sum(entry.kind == "tool" for entry in frame.entries)
     held = f"  ◆{prompts} ▲{tools}"
-    keys = "" if frame.memory is None else f"  memory: {plural(len(frame.memory), 'key')}"
+    keys = "memory not recorded" if frame.memory is None else f"memory: {plural(len(frame.memory), 'key')}"
     # Depth is bounded by the snapshot format, but a pane is narrow.
     out.line(
         Piece("● ", "agent"),
         Piece(one_line(frame.agent_id), "strong"),
         Piece(f"  {word}", style),
-        Piece(held + keys, "dim"),
+        Piece(held, "dim"),
+        Piece(f"  {keys}", "dim" if frame.memory is not None else "warning"),
         Piece("" if frame.fidelity == "exact" else f"  {frame.fidelity}", "warning"),
         indent=2 + 2 * min(frame.depth, 12),
     )

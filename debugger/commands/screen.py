@@ -18,6 +18,11 @@ class NoTerminalError(DebuggerError):
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("paths", metavar="PATH", nargs="*", type=path_word, help="file, folder, .gz or .zip")
+    parser.add_argument(
+        "--agent",
+        metavar="FILE.py:NAME",
+        help="the agent that replays run, or MODULE:NAME; default: the one that each trace names",
+    )
 
 
 def run(args: Namespace) -> int:
@@ -38,7 +43,11 @@ def run(args: Namespace) -> int:
     if "-" in args.paths:
         raise DebuggerError("the screen reads keys from standard input, so a trace cannot come from there",
                             hint="save it to a file first")  # fmt: skip
-    return open_screen(args.paths)
+    if args.agent:
+        from ..replay.entry import named_by_user
+
+        named_by_user(args.agent)  # Raises here and now, not at the first replay.
+    return open_screen(args.paths, args.agent)
 
 
 def _meant(word: str) -> str:
@@ -59,12 +68,12 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def open_screen(paths: Sequence[str | Path]) -> int:
+def open_screen(paths: Sequence[str | Path], agent: str | None = None) -> int:
     """Run the app until the user leaves it; its exit code."""
     from ..tui.app import RetrospanApp
     from ..tui.store_session import StoreSession
 
-    with StoreSession(paths) as session:
+    with StoreSession(paths, agent) as session:
         app = RetrospanApp(session)
         app.run()
         return app.return_code or 0

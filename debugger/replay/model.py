@@ -89,6 +89,8 @@ class ReplayReport:
     recorded_output: Json
     error: str | None
     """``Type: message`` of a failed run, or why it could not start."""
+    recorded_error: str | None = None
+    """``Type: message`` of the recorded run, where that failed."""
     calls: tuple[ReplayCall, ...] = ()
     first_divergence: Divergence | None = None
     saved_nano_usd: int | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtime.snapshot import Snapshot
 
 from ..errors import EntryPointError
 from .entry import EntryPoint, named_by_trace, named_by_user
-from .model import ReplayJob, ReplayPlan
+from .model import Mode, ReplayJob, ReplayPlan
 from .recording import Recording
 
 
@@ -47,7 +49,7 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
     models, tools = answers_in(snapshot)
     all_models, all_tools = answers_in(recording.whole)
     later_models, later_tools = all_models - models, all_tools - tools
-    return ReplayPlan(
+    plan = ReplayPlan(
         entry_point=entry.shown if entry else None,
         trusted=bool(entry and entry.trusted),
         problem=problem,
@@ -56,8 +58,9 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         tool_answers=tools,
         later_model_calls=later_models,
         later_tool_calls=later_tools,
-        sentence=_sentence(job, entry, (models, tools), (later_models, later_tools)),
+        sentence="",
     )
+    return replace(plan, sentence=sentence_of(job, plan))
 
 
 def answers_in(snapshot: Snapshot) -> tuple[int, int]:
@@ -69,26 +72,45 @@ def answers_in(snapshot: Snapshot) -> tuple[int, int]:
     return counts["prompt"], counts["tool"]
 
 
-def _sentence(job: ReplayJob, entry: EntryPoint | None, now: tuple[int, int], later: tuple[int, int]) -> str:
-    answered = f"A replay from here would answer {_calls(now)} from the recording"
-    rest = "nothing is recorded after this point" if later == (0, 0) else f"{_calls(later)} come after it"
-    if entry is None:
-        return f"{answered}; {rest}."
-    program = f"It runs {entry.shown} again from its start"
-    match job.mode, job.tools, job.rest_recorded:
-        case _, _, True:
-            after = f"and lets the whole recording answer ({rest})"
-        case "strict", "strict", _:
-            after = "and stops at this point" if later != (0, 0) else "and stops if it asks for anything else"
-        case "live", "strict", _:
-            after = "and then asks the real model; tools stop it"
-        case "strict", "live", _:
-            after = "and then runs tools for real; a new model request stops it"
-        case _:
-            after = "and then asks the real model and runs tools for real"
-    return f"{answered}; {rest}. {program} {after}."
+def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
+    """What the job would do, in plain words, from the numbers of its plan. Pure, so a dialog can ask at every key."""
+    now, later = (plan.model_answers, plan.tool_answers), (plan.later_model_calls, plan.later_tool_calls)
+    if job.span_id is None:
+        answered = f"A replay of the whole trace would answer {_calls(now)} from the recording"
+    else:
+        answered = f"A replay from here would answer {_calls(now)} from the recording"
+        answered += f", which has {_calls(later)} after this point"
+    if plan.entry_point is None:
+        return f"{answered}."
+    program = f"It runs {plan.entry_point} again from its start"
+    recorded_goes_on = job.span_id is not None and not job.rest_recorded and later != (0, 0)
+    lead = " and lets the whole recording answer," if job.span_id is not None and job.rest_recorded else ""
+    if job.mode == job.tools == "strict" and recorded_goes_on:
+        return f"{answered}. {program} and stops at this point."
+    return f"{answered}. {program}{lead} {_ON_MISS[job.mode, job.tools]}."
+
+
+_ON_MISS: dict[tuple[Mode, Mode], str] = {
+    ("strict", "strict"): "and stops if it asks for anything else",
+    ("live", "strict"): "and then asks the real model; a new tool call stops it",
+    ("strict", "live"): "and then runs tools for real; a new model request stops it",
+    ("live", "live"): "and then asks the real model and runs tools for real",
+}
+"""How a job goes on where the recording has no answer, by what models and tools may do."""
+
+
+def without_cut(plan: ReplayPlan) -> ReplayPlan:
+    """The same program's plan for the whole trace: what lies after the cut answers as well."""
+    return replace(
+        plan,
+        model_answers=plan.model_answers + plan.later_model_calls,
+        tool_answers=plan.tool_answers + plan.later_tool_calls,
+        later_model_calls=0,
+        later_tool_calls=0,
+    )
 
 
 def _calls(counts: tuple[int, int]) -> str:
-    models, tools = counts
-    return f"{models} model call{'s' * (models != 1)} and {tools} tool call{'s' * (tools != 1)}"
+    kinds = zip(counts, ("model", "tool"), strict=True)
+    named = [f"{number} {kind} call{'s' * (number != 1)}" for number, kind in kinds if number]
+    return " and ".join(named) or "nothing"

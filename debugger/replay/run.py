@@ -123,6 +123,7 @@ def _report(
         output=end.output,
         recorded_output=recording.run.result if recording.run else None,
         error=f"{end.error.type}: {end.error.message}" if end.error else None,
+        recorded_error=_recorded_error(recording.run),
         calls=rows,
         first_divergence=end.divergence,
         saved_nano_usd=end.saved_nano_usd,
@@ -132,6 +133,10 @@ def _report(
         # Where the run failed as it did when it was recorded, the way there is no news.
         traceback=() if same else end.traceback,
     )
+
+
+def _recorded_error(run: Call | None) -> str | None:
+    return f"{run.error.type}: {run.error.message}" if run and run.error else None
 
 
 def _has_content(trace_file: Path) -> bool:

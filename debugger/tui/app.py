@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from .keymap import bindings
 from .screens.base import PaneScreen
 from .screens.notes import HelpScreen
+from .screens.question import QuestionScreen
 from .screens.traces import TracesScreen
 from .session import Session
 from .theme import DARK, LIGHT, fallback_variables
@@ -61,10 +62,10 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     def action_help(self) -> None:
         """Explain the keys of the screen."""
         screen = self.screen
-        if isinstance(screen, PaneScreen) and not isinstance(screen, HelpScreen):
-            self.push_screen(HelpScreen(screen.help_nodes()))
-        elif isinstance(screen, HelpScreen):
+        if isinstance(screen, HelpScreen):
             screen.action_help()
+        elif isinstance(screen, PaneScreen | QuestionScreen):
+            self.push_screen(HelpScreen(screen.help_nodes()))
 
     def action_toggle_dark(self) -> None:
         """The other theme."""

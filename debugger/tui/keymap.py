@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
-    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "replay", "question", "notes"
+    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "replay", "report", "question", "notes"
 ]
 """A part of the program with keys of its own."""
 
@@ -22,6 +22,7 @@ TITLES: dict[Group, str] = {
     "timeline": "timeline",
     "detail": "detail pane",
     "replay": "replay",
+    "report": "report of a replay",
     "question": "before a replay",
     "notes": "this page",
     "rows": "moving",
@@ -32,7 +33,7 @@ TITLES: dict[Group, str] = {
 
 FIRST = (
     "timeline.open", "detail.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
-    "replay.open", "screen.next", "trace.next_error",
+    "report.unfold", "replay.open", "replay.save", "screen.next", "trace.next_error",
 )  # fmt: skip
 """Keys that the key line offers before others, as room is short."""
 
@@ -78,7 +79,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, errors",
              show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
-        _key("traces.cancel", "escape", "cancel", "stop loading", "Stop loading and keep what is there; "
+        _key("traces.cancel", "escape", "cancel", "clear filter", "Stop loading and keep what is there; "
              "otherwise clear the filter"),
     ],
     "filter": [
@@ -94,11 +95,13 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.after", "a", "restore('after')", "after", "Rebuild the agent's state just after this span "
              "and show it", show=True),
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
-             "that is shown, else the whole trace; asks first", show=True),
+             "while its tab is on the screen, else the whole trace; asks first", show=True),
         _key("trace.next_error", "n", "error(1)", "next error", "Go to the next span in error", show=True),
         _key("trace.previous_error", "N", "error(-1)", "previous error", "Go to the previous span in error"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
              "the recording and its replays in turn"),
+        _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
+             "recording; replays that are not saved are gone when Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
         _key("trace.tab2", "2", "tab('attributes')", "attributes", "Show the span as it was recorded"),
         _key("trace.tab3", "3", "tab('snapshot')", "snapshot", "Show the rebuilt state"),
@@ -114,6 +117,11 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("timeline.all", "e", "toggle_all", "expand all", "Collapse everything, or expand everything", show=True),
         _key("timeline.parent", "p", "parent", "parent", "Go to the parent span"),
     ],
+    "report": [
+        _key("report.unfold", "enter,space", "toggle_fold", "unfold / open replay", "Show all of the long text under "
+             "the cursor, or fold it again; enter elsewhere opens the replay's own trace", show=True),
+        _key("report.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again"),
+    ],
     "detail": [
         _key("detail.unfold", "enter,space", "toggle_fold", "unfold", "Show all of the long text under the cursor, "
              "or fold it again", show=True),
@@ -127,15 +135,20 @@ _KEYS: dict[Group, list[Binding]] = {
              "that has ended", show=True),
         _key("replay.open", "enter", "open", "open replay", "Open the replay's own trace, once it has ended",
              show=True),
+        _key("replay.save", "s", "save", "save", "Keep the replay: write its trace to a file beside the recording; "
+             "replays that are not saved are gone when Retrospan is left", show=True),
     ],
     "question": [
         _key("question.start", "enter", "start", "start", "Start the replay", show=True),
         _key("question.cancel", "escape", "cancel", "cancel", "Do nothing", show=True),
         _key("question.model", "m", "choose('mode')", "models", "What happens when a model call is not in the "
-             "recording: stop, or really ask", show=True),
+             "recording: stop, or really ask"),
         _key("question.tools", "o", "choose('tools')", "tools", "What happens when a tool call is not in the "
-             "recording: stop, or really run it", show=True),
-        _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut",
+             "recording: stop, or really run it"),
+        _key("question.whole", "w", "whole", "from", "Switch between a replay from the cut that is shown and one of "
+             "the whole trace"),
+        _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
+        _key("question.help", "question_mark", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
     ],

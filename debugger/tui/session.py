@@ -7,6 +7,7 @@ raise errors whose text can be shown as it is (``hint`` and ``nearest`` are show
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from runtime.messages import Call
@@ -19,6 +20,10 @@ from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 class Session(Protocol):
     """Everything behind the screens. Safe to call from several threads at once."""
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that the user named for all replays, as ``FILE.py:NAME``; None leaves it to each trace."""
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs. Traces that are read already can be listed while it runs."""
@@ -59,6 +64,13 @@ class Session(Protocol):
             cancelled: asked often; True ends the run.
 
         Returns: the report, also for a run that diverged, failed or was cancelled.
+        """
+
+    def keep(self, trace_id: str) -> Path:
+        """Write the trace of a replay beside its recording; the new file, or the old one where it is kept already.
+
+        Raises:
+            ReplayError: the trace is no replay of this session, or the file cannot be written.
         """
 
     def branches(self, trace_id: str) -> list[TraceRow]:

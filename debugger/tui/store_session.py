@@ -13,6 +13,8 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.snapshot_view import SnapshotView, snapshot_view
+from ..errors import ReplayError
+from ..replay.keep import copy_beside
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
 from ..replay.recording import Recording
@@ -24,11 +26,18 @@ from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 class StoreSession:
     """Everything behind the screens, over the files and folders that the user named.
 
-    Replays live in a folder of the session and go with it, unless the job names a file to keep.
+    Replays live in a folder of the session and go with it, unless the job names a file or ``keep`` writes one.
+
+    Args:
+        paths: what to load.
+        agent: ``FILE.py:NAME`` or ``MODULE:NAME`` that all replays run, whatever their traces name.
     """
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], agent: str | None = None) -> None:
+        self.agent = agent
         self._paths = list(paths)
+        self._replays: dict[str, Path] = {}
+        self._kept: dict[str, Path] = {}
         self._store = Store.memory()
         self._folder = TemporaryDirectory(prefix="retrospan-")
         self._numbers = itertools.count(1)
@@ -85,7 +94,27 @@ class StoreSession:
         report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled)
         if report.trace_path is not None:
             self._store.load([report.trace_path])
+            if report.trace_id is not None:
+                (self._kept if job.output else self._replays)[report.trace_id] = report.trace_path
         return report
+
+    def keep(self, trace_id: str) -> Path:
+        """Write a replay's trace beside its recording, as ``NAME.replay-N.otlp.jsonl``. Raises ReplayError."""
+        with self._lock:
+            if trace_id not in self._kept:
+                if trace_id not in self._replays:
+                    raise ReplayError("only a replay that was made here is temporary; this trace is a file already")
+                self._kept[trace_id] = copy_beside(self._replays[trace_id], self._recorded_file(trace_id))
+            return self._kept[trace_id]
+
+    def _recorded_file(self, trace_id: str) -> Path:
+        """The file of the recording that a replay comes from, also by way of other replays."""
+        rows = {row.trace_id: row for row in self._store.traces()}
+        while trace_id in self._replays and (origin := rows[trace_id].origin_trace_id) in rows:
+            assert origin is not None
+            trace_id = origin
+        archive, _, member = rows[trace_id].source.partition("!")
+        return Path(archive).parent / Path(member or archive).name
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         """The replays of a trace, oldest first."""

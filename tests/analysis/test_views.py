@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from debugger.analysis.attributes import attributes_document
 from debugger.analysis.conversation import conversation, document_of
 from debugger.analysis.document import Builder, Document, json_lines, unfolded
 from debugger.analysis.problem import problem_of
-from debugger.analysis.replay_view import diff_lines, result_document, word_diff
+from debugger.analysis.replay_view import diff_lines, from_where, result_document, word_diff
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
 from debugger.analysis.timeline import Axis, bar_of, ruler
 from debugger.analysis.traces import trace_lines
@@ -26,10 +28,12 @@ from runtime.messages import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
+    ToolDefinition,
     ToolRequest,
     Usage,
 )
 from runtime.snapshot import Cut, Frame, Note, Provenance, Snapshot, UnknownSpanError
+from runtime.snapshot._reasons import NO_MEMORY
 from runtime.trace import Span, SpanEvent, SpanLink
 
 AXIS = Axis(0, 800, 0)
@@ -192,7 +196,7 @@ def test_a_diff_of_long_texts_shows_the_change_and_not_the_rest():
         ("done", True, "✓ same output as recorded"),
         ("done", False, "another output than recorded"),
         ("failed", True, "✓ failed as recorded"),
-        ("failed", False, "✗ failed, with another output"),
+        ("failed", False, "✗ failed; the recorded run did not"),
         ("past_cut", None, "came to the cut without diverging"),
         ("cancelled", None, "cancelled"),
         ("diverged", None, "✗ diverged from the recording"),
@@ -243,3 +247,94 @@ def test_sorting_has_the_biggest_first():
 
 def test_an_empty_document_is_empty():
     assert Document().text == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("price 4.5 now", "price 9.0 now", "price [-4.5-]{+9.0+} now"),
+        ("v 1.2.3", "v 1.3.3", "v [-1.2.3-]{+1.3.3+}"),
+        ("x=1e-7", "x=1e-9", "x=[-1e-7-]{+1e-9+}"),
+        ("room 12b.", "room 13b.", "room [-12b-]{+13b+}."),
+        ("4. Next", "5. Next", "[-4-]{+5+}. Next"),
+    ],
+)
+def test_a_changed_number_changes_as_a_whole(before, after, said):
+    assert "".join(line.text for line in diff_lines(before, after)) == said
+
+
+def test_memory_whose_start_was_not_recorded_is_not_counted():
+    """Restore begins such a frame with an empty memory and a note."""
+    frame = Frame(call_id="a", agent_id="a", memory_start={}, fidelity=[Note("missing", NO_MEMORY)])
+    text = frame_text(frame)
+    assert "memory not recorded  missing" in text
+    assert "memory  not recorded" in text
+    assert "0 keys" not in text
+    frame = Frame(call_id="a", agent_id="a", memory={"k": 1}, fidelity=[Note("missing", NO_MEMORY)])
+    assert "memory: 1 key" in frame_text(frame), "what was written later is known"
+
+
+def test_the_journal_is_shown_in_the_order_in_which_calls_started():
+    journal = Journal()
+    for kind, name, start in (("prompt", "p", 20), ("prompt", "p", 5), ("tool", "late", 30), ("tool", "early", 10),
+                              ("value", "v", None)):  # fmt: skip
+        journal.record(kind, name, Outcome(status="ok", output=name, start_unix_nano=start))
+    shown = frame_text(Frame(call_id="a", agent_id="a", journal=journal)).splitlines()
+    assert [line.split("→")[1].strip() for line in shown if "→" in line] == ["p", "early", "late", "v"]
+
+
+def test_an_empty_finish_reason_says_nothing():
+    assert "stopped" not in document_of(conversation(llm(USER, output=ANSWER, finish_reasons=("",)))).text
+    assert "stopped: length" in document_of(conversation(llm(USER, output=ANSWER, finish_reasons=("", "length")))).text
+
+
+def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
+    tools = (ToolDefinition("look", "Looks around", {"type": "object", "properties": {"at": {"type": "string"}}}),
+             ToolDefinition("go\x1b", None, None))  # fmt: skip
+    parameters = {"temperature": 0.2, "stop": ["x"]}
+    call = llm(USER, tool_definitions=tools, parameters=parameters, output_schema={"type": "object"})
+    document = document_of(conversation(call))
+    shown = "\n".join(line.text for line, _ in unfolded(document, frozenset()))
+    assert 'parameters temperature 0.2 · stop ["x"]' in shown
+    assert "tools offered look, go␛" in shown
+    assert "Looks around" not in shown
+    assert "answer must fit a JSON schema" in shown
+    assert "Looks around" in document.text
+    assert '"properties"' in document.text
+
+
+def test_a_span_of_no_known_convention_points_to_its_attributes():
+    call = Call(trace_id="t", span_id="s", parent_span_id=None, kind="other", name="ai.thing", start_unix_nano=0,
+                end_unix_nano=1)  # fmt: skip
+    assert "No convention that Retrospan reads describes this span" in document_of(conversation(call)).text
+    known = replace(call, convention="genai")
+    assert "No convention" not in document_of(conversation(known)).text
+
+
+@pytest.mark.parametrize(
+    ("ended", "error", "recorded_error", "said"),
+    [
+        ("failed", "E: 1", None, "✗ failed; the recorded run did not"),
+        ("failed", "E: 1", "E: 2", "✗ failed; the recorded run failed otherwise"),
+        ("done", None, "E: 2", "✗ came to its end; the recorded run failed"),
+    ],
+)
+def test_a_failure_is_told_from_another_output(ended, error, recorded_error, said):
+    report = ReplayReport(job=ReplayJob(trace_id="t"), trace_id=None, trace_path=None, ended=ended, same_output=False,
+                          output=None, recorded_output=None, error=error, recorded_error=recorded_error)  # fmt: skip
+    text = result_document(report).text
+    assert text.splitlines()[0] == said
+    assert recorded_error is None or f"recorded: ✗ {recorded_error}" in text
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        ({}, "the whole trace"),
+        ({"span_id": "s"}, "up to the point after chat"),
+        ({"span_id": "s", "rest_recorded": True}, "the whole recording answers, also past the point after chat"),
+        ({"rest_recorded": True}, "the whole trace"),
+    ],
+)
+def test_where_a_replay_starts_is_said_as_it_is(job, said):
+    assert from_where(ReplayJob(trace_id="t", **job), "chat") == said

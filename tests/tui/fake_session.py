@@ -246,6 +246,8 @@ class FakeSession:
         self.gate: threading.Event | None = None
         self.load_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
+        self.agent: str | None = None
+        self.kept: list[str] = []
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -304,6 +306,11 @@ class FakeSession:
                     return replace(report, ended="cancelled", same_output=None, first_divergence=None, calls=())
             on_call(call)
         return report
+
+    def keep(self, trace_id: str) -> Path:
+        self._asked("keep")
+        self.kept.append(trace_id)
+        return Path("travel.replay-1.otlp.jsonl")
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         self._asked("branches")

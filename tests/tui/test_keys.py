@@ -25,6 +25,8 @@ PLACES = {
     "issues": ["i"],
 }
 
+SMALL = (60, 16)
+
 LEAVING = {"q", "ctrl+q"}
 
 
@@ -89,14 +91,60 @@ def test_the_help_lists_every_key_that_is_active(place):
     drive(FakeSession(), scene)
 
 
-def test_the_question_shows_its_keys_itself():
+@pytest.mark.parametrize("size", [SMALL, NARROW, WIDE], ids=["60x16", "80x24", "160x50"])
+def test_the_question_shows_its_keys_itself(size):
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "a", "r")
         assert isinstance(desk.app.screen, QuestionScreen)
-        for words in ("⏎ start", "esc cancel", "m models", "o tools", "x past the cut"):
+        for words in ("w from", "m models", "o tools", "x at the cut", "⏎ start", "esc cancel", "? keys"):
             assert words in desk.screen
+        await desk.press("question_mark")
+        assert isinstance(desk.app.screen, HelpScreen)
+        for binding in own_bindings(QuestionScreen):
+            assert binding.tooltip in desk.app.screen.document.text
+        await desk.press("escape")
+        assert isinstance(desk.app.screen, QuestionScreen)
 
-    drive(FakeSession(), scene, NARROW)
+    drive(FakeSession(), scene, size)
+
+
+@pytest.mark.parametrize(
+    ("place", "keys"),
+    [
+        (["slash", "p"], ["⏎ keep", "esc clear"]),
+        (["slash", "p", "enter"], ["⏎ open", "esc clear filter"]),
+        (["enter", "r", "enter", "tab"], ["⏎ unfold / open replay", "esc cancel / back", "s save"]),
+        (["enter", "r", "enter"], ["⏎ open replay", "esc cancel / back", "s save"]),
+    ],
+)
+def test_no_key_is_offered_twice(place, keys):
+    async def scene(desk: Desk) -> None:
+        await desk.press(*place)
+        last = desk.screen.splitlines()[-1]
+        for words in keys:
+            assert words in last
+        assert last.count("⏎") == 1
+        assert last.count("esc") == 1
+
+    drive(FakeSession(), scene)
+
+
+def test_esc_is_offered_only_while_it_clears_something():
+    async def scene(desk: Desk) -> None:
+        assert "esc" not in desk.screen.splitlines()[-1]
+        await desk.press("slash", "p", "enter", "escape")
+        assert "esc" not in desk.screen.splitlines()[-1]
+        assert desk.screen.count("29 Nov") == 4
+
+    drive(FakeSession(), scene)
+
+
+def test_the_help_begins_with_what_the_signs_mean():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "question_mark")
+        assert "● agent" in "\n".join(desk.screen.splitlines()[:4])
+
+    drive(FakeSession(), scene, SMALL)
 
 
 @pytest.mark.parametrize("leave", sorted(LEAVING))

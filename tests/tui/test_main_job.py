@@ -43,7 +43,7 @@ def test_a_span_is_read_restored_and_replayed(size):
         assert "state after chat gpt-4o-mini" in desk.screen
         await desk.press("r")
         assert "travel.py:desk" in desk.screen
-        assert "only the recording answers" in desk.screen
+        assert "models     strict what is not recorded stops it" in desk.screen
         await desk.press("enter")
         assert "same output as recorded" in desk.screen
         assert "✓ hit" in desk.screen
@@ -70,7 +70,9 @@ def test_a_replay_can_be_made_live_and_go_past_the_cut():
     session = FakeSession()
     shown = see(session, ["enter", "down", "a", "r", "m", "x"])
     assert "may cost money" in shown
-    assert "goes on past the cut" in shown
+    assert "the recording answers past the cut" in shown
+    assert "from       the whole recording answers, also past the point after chat" in shown
+    assert "stops at this point" not in shown
     session = FakeSession()
     see(session, ["enter", "down", "a", "r", "m", "o", "x", "enter"])
     job = session.jobs[0]
@@ -109,7 +111,7 @@ def test_a_divergence_is_shown_with_the_words_that_differ(size):
     assert "✗ diverged from the recording" in shown
     assert "[-report-]" in shown
     assert "{+never mention+}" in shown
-    assert "▌◆ -" in shown, "the cursor stands on the call that missed"
+    assert "▌◆ ≈ chat gpt-4o-mini" in shown, "the cursor stands on the call that missed, beside what comes near"
 
 
 def test_calls_are_marked_as_they_happen_and_a_replay_can_be_cancelled():

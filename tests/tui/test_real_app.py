@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from debugger.cli import main
+from debugger.commands import screen
+from debugger.errors import ReplayError
 from debugger.tui.store_session import StoreSession
 from tests.tui.driver import NARROW, WIDE, Desk, drive
 
@@ -77,3 +80,49 @@ def test_a_trace_of_another_framework_explains_why_it_cannot_be_replayed():
 
     with StoreSession([SAMPLES / "genai_langchain.otlp.jsonl"]) as session:
         drive(session, scene)
+
+
+def test_a_saved_replay_is_a_file_beside_the_recording_and_a_branch_the_next_time(tmp_path):
+    for name in ("travel_desk.py", "travel_desk.otlp.jsonl"):
+        shutil.copy(SAMPLES / name, tmp_path)
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r", "enter", "s")
+        assert "travel_desk.replay-1.otlp.jsonl" in desk.screen
+        await desk.press("s", "escape", "r", "enter")
+        assert "It is temporary" in desk.screen
+
+    with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene)
+        recording = next(row for row in session.traces() if row.origin_trace_id is None)
+        with pytest.raises(ReplayError, match="a file already"):
+            session.keep(recording.trace_id)
+    kept = sorted(path.name for path in tmp_path.glob("*.replay-*"))
+    assert kept == ["travel_desk.replay-1.otlp.jsonl"], "saved once, and the other one is gone"
+    with StoreSession([tmp_path]) as session:
+        session.load(lambda progress: None, lambda: False)
+        assert len(session.branches(recording.trace_id)) == 1
+
+
+def test_the_screen_takes_an_agent_for_traces_that_name_none():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "runs       travel_desk.py:travel_desk" in desk.screen
+        assert "named by you with --agent" in desk.screen
+
+    agent = f"{SAMPLES / 'travel_desk.py'}:travel_desk"
+    with StoreSession([SAMPLES / "genai_langchain.otlp.jsonl"], agent) as session:
+        drive(session, scene)
+
+
+def test_the_agent_of_the_command_line_reaches_the_screen_and_a_wrong_one_is_said_at_once(monkeypatch, capsys):
+    opened = []
+    monkeypatch.setattr(screen, "is_terminal", lambda: True)
+    monkeypatch.setattr(screen, "open_screen", lambda *given: opened.append(given) or 0)
+    trace, agent = str(SAMPLES / "travel_desk.otlp.jsonl"), f"{SAMPLES / 'travel_desk.py'}:travel_desk"
+    assert main([trace, "--agent", agent]) == 0
+    assert main(["--agent", agent, trace]) == 0
+    assert opened == [([trace], agent)] * 2
+    assert main([trace, "--agent", "nowhere.py:run"]) == 2
+    assert "there is no file 'nowhere.py'" in capsys.readouterr().err
+    assert len(opened) == 2

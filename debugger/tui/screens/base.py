@@ -18,12 +18,14 @@ ALWAYS: Sequence[Binding] = [b for b in bindings("app") if isinstance(b, Binding
 
 
 def own_bindings(node: object) -> list[Binding]:
-    """The bindings that a node's class declares, its own before inherited ones."""
+    """The bindings that a node's class declares, its own before inherited ones, as far as it inherits them."""
     out: list[Binding] = []
     for kind in type(node).__mro__:
         for binding in kind.__dict__.get("BINDINGS", ()):
             if isinstance(binding, Binding) and binding.id and all(binding.id != known.id for known in out):
                 out.append(binding)
+        if not kind.__dict__.get("_inherit_bindings", True):
+            break
     return out
 
 
@@ -59,12 +61,23 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         """Write the key line again, for the pane that has the focus."""
         focused = self.focused
         nodes = focused.ancestors_with_self if focused is not None else [self]
-        found = [b for node in nodes if node is not self.app for b in own_bindings(node) if b.show]
+        found: list[Binding] = []
+        taken: set[str] = set()
+        for binding in (b for node in nodes if node is not self.app for b in own_bindings(node)):
+            offered = self.offered(binding)
+            # A key that a pane takes for itself does not reach the screen, so it is listed once.
+            if offered is not None and taken.isdisjoint(keys := binding.key.split(",")):
+                found.append(offered)
+                taken.update(keys)
         found.sort(key=lambda binding: FIRST.index(binding.id) if binding.id in FIRST else len(FIRST))
         if len(self.panes()) < 2:
             found = [binding for binding in found if binding.id != "screen.next"]
         for line in self.query(KeyLine):
             line.offer(found, ALWAYS)
+
+    def offered(self, binding: Binding) -> Binding | None:
+        """The binding as the key line shows it now; None where it does not."""
+        return binding if binding.show else None
 
     def on_mount(self) -> None:
         """Draw what does not depend on data."""

@@ -73,17 +73,17 @@ def help_document(nodes: Sequence[object]) -> Document:
             if entry not in rows:
                 rows.append(entry)
     out = Builder()
+    out.heading("signs")
+    out.line(Piece("● agent  ", "agent"), Piece("◆ llm  ", "llm"), Piece("▲ tool  ", "tool"),
+             Piece("■ retriever, embedding  ", "retriever"), Piece("○ chain  · other  "), Piece("✗ error  ", "error"),
+             Piece("! odd  ", "warning"), Piece("◌ unfinished  ", "warning"), Piece("↺ replay", "good"),
+             indent=2)  # fmt: skip
     for group in TITLES:
         if group not in grouped:
             continue
         out.heading(TITLES[group])
         for keys, sentence in grouped[group]:
             out.line(Piece(keys.ljust(13), "key"), Piece(sentence), indent=2, hang=13)
-    out.heading("signs")
-    out.line(Piece("● agent  ", "agent"), Piece("◆ llm  ", "llm"), Piece("▲ tool  ", "tool"),
-             Piece("■ retriever, embedding  ", "retriever"), Piece("○ chain  · other  "), Piece("✗ error  ", "error"),
-             Piece("! odd  ", "warning"), Piece("◌ unfinished  ", "warning"), Piece("↺ replay", "good"),
-             indent=2)  # fmt: skip
     return out.document("keys")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -12,18 +14,24 @@ from textual.screen import ModalScreen
 
 from ...analysis.replay_view import question_document
 from ...replay.model import Mode, ReplayJob, ReplayPlan
+from ...replay.plan import sentence_of, without_cut
 from ..keymap import bindings
 from ..widgets.drawn import Drawn, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 
+_LINES = ("scope", "mode", "tools", "rest")
+_BORDER = 2
+_MOST_TEXT = 14
+_LEAST_TEXT = 3
+
 _MODELS: dict[Mode, str] = {
-    "strict": "only the recording answers, else the replay stops",
-    "live": "anything else is really asked, which may cost money",
+    "strict": "what is not recorded stops it",
+    "live": "else really asked; may cost money",
 }
 _TOOLS: dict[Mode, str] = {
-    "strict": "only the recording answers, no tool is run",
-    "live": "anything else is really run, which may change things",
+    "strict": "what is not recorded stops it",
+    "live": "else really run; may change things",
 }
 
 
@@ -34,7 +42,13 @@ class QuestionText(LineView, inherit_bindings=False):
 
 
 class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
-    """Answers with the job to start, or None."""
+    """Answers with the job to start, or None.
+
+    Args:
+        plan: the plan of the job, which holds for every choice made here: the answers at other cuts follow from it.
+        job: what is proposed. Its span is the only cut that can be chosen.
+        span_name: what the screen calls that span.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
 
@@ -42,41 +56,56 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         super().__init__()
         self.plan = plan
         self.job = job
+        self._cut = job.span_id
         self._span_name = span_name
 
     def compose(self) -> ComposeResult:  # noqa: D102
         with Vertical(id="question"):
             yield QuestionText(id="question-text")
-            yield OneLine(id="mode")
-            yield OneLine(id="tools")
-            yield OneLine(id="rest")
+            for name in _LINES:
+                yield OneLine(id=name)
             yield KeyLine(id="question-keys")
+
+    def help_nodes(self) -> Sequence[object]:
+        """Whose keys the help explains."""
+        return [self, self.query_one(QuestionText)]
 
     def on_mount(self) -> None:
         """Say what is asked."""
         self.query_one("#question").border_title = "Not possible" if self.plan.problem else "Replay"
-        self.query_one(QuestionText).show(question_document(self.plan, self.job, self._span_name))
         self.query_one(QuestionText).focus()
-        for name in ("#mode", "#tools", "#rest"):
-            self.query_one(name).display = not self.plan.problem
-        self.query_one("#rest").display = self.job.span_id is not None and not self.plan.problem
         offered = [b for b in bindings("question") if isinstance(b, Binding) and b.show and self._is_open(b)]
         self.query_one(KeyLine).offer(offered, ())
         self._draw()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """The choices and the keys always stay on the screen; the text above them scrolls in what is left."""
+        self._fit(event.size.height)
+
+    def _fit(self, height: int) -> None:
+        lines = sum(1 for name in _LINES if self.query_one(f"#{name}").display) + 1
+        self.query_one(QuestionText).styles.max_height = max(min(height - _BORDER - lines, _MOST_TEXT), _LEAST_TEXT)
+
     def _is_open(self, binding: Binding) -> bool:
-        if binding.id == "question.cancel":
-            return True
-        if binding.id == "question.rest" and self.job.span_id is None:
-            return False
-        return self.plan.problem is None
+        return self.plan.problem is None or binding.id in ("question.cancel", "question.help")
 
     def _draw(self) -> None:
         job = self.job
+        plan = self.plan if job.span_id == self._cut else without_cut(self.plan)
+        plan = replace(plan, sentence=sentence_of(job, plan))
+        self.query_one(QuestionText).show(question_document(plan, job, self._span_name), keep=True)
+        scope = "the cut that is shown" if job.span_id else "every recorded answer counts"
+        self._line("scope", "w", "from", "cut" if job.span_id else "whole", scope)
         self._line("mode", "m", "models", job.mode, _MODELS[job.mode])
         self._line("tools", "o", "tools", job.tools, _TOOLS[job.tools])
-        past = "goes on past the cut with recorded answers" if job.rest_recorded else "stops at the cut"
+        past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
         self._line("rest", "x", "at the cut", "go on" if job.rest_recorded else "stop", past)
+        possible = not self.plan.problem
+        for name in ("mode", "tools"):
+            self.query_one(f"#{name}").display = possible
+        self.query_one("#scope").display = possible and self._cut is not None
+        self.query_one("#rest").display = possible and job.span_id is not None
+        self._fit(self.size.height)
 
     def _line(self, name: str, key: str, what: str, word: str, sentence: str) -> None:
         style = "warning" if word == "live" else "good"
@@ -110,8 +139,14 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
             self.job = replace(self.job, tools=other[self.job.tools])
         self._draw()
 
+    def action_whole(self) -> None:
+        """Replay from the cut, or the whole trace."""
+        if self._cut is not None and not self.plan.problem:
+            self.job = replace(self.job, span_id=None if self.job.span_id else self._cut)
+            self._draw()
+
     def action_rest(self) -> None:
         """Stop at the cut or go on with recorded answers."""
-        if self.job.span_id is not None:
+        if self.job.span_id is not None and not self.plan.problem:
             self.job = replace(self.job, rest_recorded=not self.job.rest_recorded)
             self._draw()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -26,6 +28,12 @@ from ..widgets.replay_list import ReplayList
 from .base import PaneScreen
 
 _STOPPED = frozenset(("missed", "error"))
+
+
+class ReportView(LineView, inherit_bindings=False):
+    """The report. Enter unfolds what is folded; elsewhere it is left to the screen, which opens the replay."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report")]
 
 
 class CallsArrived(Message):
@@ -55,13 +63,14 @@ class ReplayScreen(PaneScreen):
         self.report: ReplayReport | None = None
         self.has_ended = False
         self._run: Latest[ReplayJob, ReplayReport] = Latest(self, "replay", self._replay, self._done, self._broke)
+        self._keep: Latest[str, Path] = Latest(self, "keep", self._session.keep, self._kept, self._no_row)
         self._find: Latest[str, TraceRow | None] = Latest(self, "find", self._find_row, self._show_row, self._no_row)
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")
         yield OneLine(id="columns")
         yield ReplayList(self._recorded, id="calls")
-        yield LineView(id="result")
+        yield ReportView(id="result")
         yield KeyLine(id="keys")
 
     @property
@@ -135,6 +144,9 @@ class ReplayScreen(PaneScreen):
         self._arrived.clear()
         self.report = report
         self.calls.add(report.calls)
+        missed = report.first_divergence
+        if missed is not None and missed.nearest_span_id is not None:
+            self.calls.show_nearest(missed.call_id, missed.nearest_span_id)
         self.calls.empty_text = "No call was made."
         self.calls.go_to_first(_STOPPED)
         self.result.show(result_document(report))
@@ -172,10 +184,25 @@ class ReplayScreen(PaneScreen):
         """Open the replay's own trace."""
         if not self.has_ended:
             self.say("The replay is still running; esc cancels it.")
-        elif self.report is None or self.report.trace_id is None:
+        elif self.report is None or self.report.trace_id is None or self.report.trace_path is None:
             self.say("This replay left no trace.")
         else:
             self._find.ask(self.report.trace_id)
+
+    def action_save(self) -> None:
+        """Keep the replay's trace in a file."""
+        if not self.has_ended:
+            self.say("The replay is still running; it can be saved when it has ended.")
+        elif self.report is None or self.report.trace_id is None or self.report.trace_path is None:
+            self.say("This replay left no trace.")
+        else:
+            self._keep.ask(self.report.trace_id)
+
+    def _kept(self, _: str, path: Path) -> None:
+        if self.report is not None:
+            self.report = replace(self.report, job=replace(self.report.job, output=path), trace_path=path)
+            self.result.show(result_document(self.report), keep=True)
+        self.say(f"The replay is kept in {path}")
 
     def _find_row(self, trace_id: str) -> TraceRow | None:
         return next((row for row in self._session.traces() if row.trace_id == trace_id), None)

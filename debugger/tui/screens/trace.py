@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar, cast
 
 from textual import events
@@ -35,6 +36,15 @@ from .notes import NotesScreen, issues_document
 from .question import QuestionScreen
 from .replay import ReplayScreen
 
+_ENDED_KEY = "retrospan.replay.ended"
+_ENDED = {
+    "done": "complete",
+    "past_cut": "came to its cut",
+    "diverged": "diverged",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -47,6 +57,8 @@ class TraceModel:
     axis: Axis | None
     family: tuple[TraceRow, ...]
     """The recording and its replays, oldest first."""
+    ended: str
+    """How a replay ended, in a word; empty for a recording and where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,8 @@ class TraceScreen(PaneScreen):
         self._session = session
         self.row = row
         self.family: tuple[TraceRow, ...] = (row,)
+        self.ended = ""
+        self._replay_waits = False
         self.cut: Cut | None = None
         """The state that the snapshot tab shows; None while there is none."""
         self._open: Latest[str, TraceModel] = Latest(self, "trace", self._find_trace, self._show_trace, self._no_trace)
@@ -93,6 +107,7 @@ class TraceScreen(PaneScreen):
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
         )
+        self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
         )
@@ -166,7 +181,8 @@ class TraceScreen(PaneScreen):
         at = next((i for i, row in enumerate(self.family) if row.trace_id == self.row.trace_id), 0)
         total = len(self.family) - 1
         if self.row.origin_trace_id:
-            yield Run(f"replay {at} of {total}" if at else "replay", "good")
+            ended = f", {self.ended}" if self.ended else ""
+            yield Run((f"replay {at} of {total}" if at else "replay") + ended, "good")
             yield Run(" (v) " if total else " ", "dim")
         else:
             yield Run("recorded", "strong")
@@ -179,7 +195,16 @@ class TraceScreen(PaneScreen):
 
     def _find_trace(self, trace_id: str) -> TraceModel:
         forest = build_forest(self._session.spans(trace_id))
-        return TraceModel(forest, timeline_axis(forest), self._find_family(trace_id))
+        return TraceModel(forest, timeline_axis(forest), self._find_family(trace_id), self._find_end(forest))
+
+    def _find_end(self, forest: Forest) -> str:
+        """What the run span of a replay says of its end; a replay that was killed left spans open."""
+        if self.row.origin_trace_id is None or not len(forest):
+            return ""
+        for span in self._session.span(self.row.trace_id, forest.rows[0].span_id):
+            if (ended := span.attributes.get(_ENDED_KEY)) in _ENDED:
+                return _ENDED[str(ended)]
+        return "unfinished" if self.row.unfinished else ""
 
     def _find_family(self, trace_id: str) -> tuple[TraceRow, ...]:
         origin = self.row.origin_trace_id
@@ -189,6 +214,7 @@ class TraceScreen(PaneScreen):
         return (*known, *self._session.branches(origin)) or (self.row,)
 
     def _show_trace(self, _: str, model: TraceModel) -> None:
+        self.ended = model.ended
         self.timeline.show(model.forest, model.axis)
         self._draw_ruler()
         self._show_family("", model.family)
@@ -253,6 +279,7 @@ class TraceScreen(PaneScreen):
         self.detail.choose("snapshot")
         self.detail.is_loading = True
         self.detail.draw_tabs()
+        self._replay_waits = False
         self._restore.ask(Cut(span.span_id, cast(Anchor, anchor), name_of(span)))
 
     def _find_state(self, cut: Cut) -> tuple[SnapshotView, ReplayPlan]:
@@ -260,17 +287,20 @@ class TraceScreen(PaneScreen):
         return view, self._session.plan(self._job(cut))
 
     def _job(self, cut: Cut | None) -> ReplayJob:
-        if cut is None:
-            return ReplayJob(trace_id=self.row.trace_id)
-        return ReplayJob(trace_id=self.row.trace_id, span_id=cut.span_id, anchor=cut.anchor)
+        job = ReplayJob(trace_id=self.row.trace_id, agent=self._session.agent)
+        return job if cut is None else replace(job, span_id=cut.span_id, anchor=cut.anchor)
 
     def _show_state(self, cut: Cut, found: tuple[SnapshotView, ReplayPlan]) -> None:
         self.cut = cut
         self.detail.put({"snapshot": snapshot_document(found[0], cut.name, found[1])})
         self.focus_pane(self.detail.view)
+        if self._replay_waits:
+            self._replay_waits = False
+            self.action_replay()
 
     def _no_state(self, cut: Cut, error: Exception) -> None:
         self.cut = None
+        self._replay_waits = False
         names = {row.span_id: name_of(row) for row in self.timeline.forest.rows}
         problem = problem_of(error, f"there is no state {cut.anchor} {cut.name}", names)
         self.detail.put({"snapshot": problem_document(problem)})
@@ -278,9 +308,18 @@ class TraceScreen(PaneScreen):
 
     # Replay.
 
+    @property
+    def shown_cut(self) -> Cut | None:
+        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
+        hidden = self.has_class("-narrow") and not self.has_class("-detail")
+        return None if hidden or self.detail.current != "snapshot" else self.cut
+
     def action_replay(self) -> None:
         """Ask before a replay from the state that is shown, else of the whole trace."""
-        cut = self.cut if self.detail.current == "snapshot" else None
+        if self._restore.is_running:
+            self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
+            return
+        cut = self.shown_cut
         self._plan.ask((self._job(cut), cut.name if cut else None))
 
     def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
@@ -322,6 +361,16 @@ class TraceScreen(PaneScreen):
         at = ids.index(self.row.trace_id) if self.row.trace_id in ids else -1
         self.app.switch_screen(TraceScreen(self._session, self.family[(at + 1) % len(ids)]))
 
+    def action_save(self) -> None:
+        """Keep the replay that is shown in a file."""
+        if self.row.origin_trace_id is None:
+            self.say("This is a recording, a file already; s saves replays.")
+        else:
+            self._keep.ask(self.row.trace_id)
+
+    def _kept(self, _: str, path: Path) -> None:
+        self.say(f"The replay is kept in {path}")
+
     def action_issues(self) -> None:
         """List what was odd in the input."""
         self._issues.ask(None)
@@ -346,5 +395,5 @@ def _no_cut_document() -> Document:
     out.gap()
     out.line(Piece("b", "key"), Piece("  the state just before the span under the cursor"), indent=2)
     out.line(Piece("a", "key"), Piece("  the state just after it"), indent=2)
-    out.line(Piece("r", "key"), Piece("  replays from the state that is shown here"), indent=2)
+    out.line(Piece("r", "key"), Piece("  replays from the state while it is shown here"), indent=2)
     return out.document()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from ...analysis.problem import problem_document, problem_of
@@ -84,6 +85,8 @@ class TracesScreen(PaneScreen):
         yield Run(f"   {list_title(table.traces)}", "dim")
         if table.filter_text:
             yield Run(f"   {len(table.lines):,} shown", "warning")
+        if not table.shows_sorting:
+            yield Run(f"   sorted by {table.sort}", "warning")
         if self._loading:
             yield Run(f"   {self._progress_text()}", "warning")
 
@@ -105,6 +108,15 @@ class TracesScreen(PaneScreen):
     def _draw(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
         self.draw_header()
+        self.offer_keys()
+
+    def offered(self, binding: Binding) -> Binding | None:
+        """Esc is offered while it does something."""
+        if binding.id != "traces.cancel":
+            return super().offered(binding)
+        if self._loading:
+            return replace(binding, description="stop loading")
+        return binding if self.query_one(FilterLine).text else None
 
     # Loading.
 
@@ -197,6 +209,7 @@ class TracesScreen(PaneScreen):
         line = self.query_one(FilterLine)
         line.set_class(bool(line.text), "-open")
         self.query_one(TraceList).focus()
+        self.offer_keys()
 
     def action_sort(self) -> None:
         """Sort by the next column."""

@@ -34,7 +34,7 @@ LOOKS = frozenset(
 
 _TO_ASCII = str.maketrans(
     {
-        **dict(zip("●◆▲■○·✗✓◌↺»✎▣↳", "*#^=o.x+o%>~@>", strict=True)),
+        **dict(zip("●◆▲■○·✗✓◌↺»✎▣↳≈", "*#^=o.x+o%>~@>~", strict=True)),
         **dict(zip("▾▸▴▌│├└─┬┊⏎…↑↓←→", "v>^|||`-+:~~^v<>", strict=True)),
         **dict(zip("▏▎▍▌▋▊▉█▐▒▶≥⇧⌫", "||||====|~>>^<", strict=True)),
     }

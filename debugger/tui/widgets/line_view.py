@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
+from textual.actions import SkipAction
 from textual.binding import BindingType
 
 from ...analysis.document import Document, Line, unfolded
@@ -66,7 +67,8 @@ class LineView(Drawn):
 
     def _text_width(self) -> int:
         # The scroll bar's cell is always left free: whether there is one depends on the wrapping.
-        return max(self.size.width - 1 - (0 if self.show_vertical_scrollbar else 1), 8)
+        free = 0 if self.show_vertical_scrollbar else 1
+        return max(self.scrollable_content_region.width - 1 - free, 8)
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The part of a line that the row shows."""
@@ -97,19 +99,25 @@ class LineView(Drawn):
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click does what enter does."""
         event.stop()
-        self.action_toggle_fold()
+        self.toggle_fold()
 
     def action_toggle_fold(self) -> None:
-        """Unfold the block under the cursor, or fold it."""
+        """Unfold the block under the cursor, or fold it; where nothing folds, the key is left to the screen."""
+        if not self.toggle_fold():
+            raise SkipAction
+
+    def toggle_fold(self) -> bool:
+        """Unfold the block under the cursor, or fold it; False where nothing folds."""
         if not self._rows:
-            return
+            return False
         key = self._rows[self.cursor][1]
         block = next((block for block in self.document.blocks if block.key == key and block.folds), None)
         if block is None:
-            return
+            return False
         self.opened = self.opened ^ {key}
         first = next(i for i, row in enumerate(self._rows) if row[1] == key)
         self._lay_out(self.cursor if key in self.opened else first)
+        return True
 
     def action_toggle_all_folds(self) -> None:
         """Unfold every block, or fold all again."""

@@ -23,6 +23,7 @@ class ReplayList(Drawn):
         """By call id, in the order in which they started."""
         self._shown: list[ReplayRow] = []
         self._place: dict[str, int] = {}
+        self._nearest: dict[str, str] = {}
         self.empty_text = "Starting the agent…"
 
     def add(self, calls: Iterable[ReplayCall]) -> None:
@@ -30,13 +31,19 @@ class ReplayList(Drawn):
         follows = self.cursor >= len(self._shown) - 1
         for call in calls:
             self.calls[call.call_id] = call
-            row = replay_row(call, self._recorded)
+            row = replay_row(call, self._recorded, self._nearest.get(call.call_id))
             place = self._place.setdefault(call.call_id, len(self._shown))
             if place < len(self._shown):
                 self._shown[place] = row
             else:
                 self._shown.append(row)
         self.redraw(len(self._shown), len(self._shown) - 1 if follows else None)
+
+    def show_nearest(self, call_id: str, span_id: str) -> None:
+        """Put the recorded call that comes nearest beside one that missed."""
+        self._nearest[call_id] = span_id
+        if call_id in self.calls:
+            self.add((self.calls[call_id],))
 
     def go_to_first(self, statuses: frozenset[str]) -> None:
         """Put the cursor on the first call with one of these statuses, else on the first call."""

@@ -161,6 +161,8 @@ class Timeline(Drawn):
             tail.append(Run(" !", "warning"))
         if self._collapsed[index]:
             tail.append(Run(f" +{self.forest.size[index] - 1:,}", "dim"))
+            if hidden := self._errors_below(index):
+                tail.append(Run(f" ✗{hidden:,}", "error"))
         room -= sum(width_of(piece.text) for piece in tail)
         # A mark that cannot be read is no use, so the name gives way to it, down to a third of the room.
         full = name_of(span)
@@ -175,6 +177,11 @@ class Timeline(Drawn):
             room -= width_of(said)
         pieces.append(Run(" " * (room + 1)))
         return pieces
+
+    def _errors_below(self, index: int) -> int:
+        """Spans in error below a span; cost: two look-ups."""
+        errors = self.forest.errors
+        return bisect_left(errors, index + self.forest.size[index]) - bisect_left(errors, index + 1)
 
     def _guides(self, index: int) -> str:
         """The lines that lead to a row; cost: O(levels drawn)."""

@@ -46,16 +46,25 @@ class TraceList(Drawn):
             ("took", 9, True, 40),
             ("spans", 6, True, 104),
             ("calls", 14, False, 64),
-            ("errors", 6, False, 56),
-            ("tokens in/out", 13, True, 96),
+            ("errors", 8, False, 58),
+            ("tokens in/out", 15, True, 98),
             ("cost", 9, True, 86),
             ("source", 16, False, 150),
         ]
         return [(name, cells, right) for name, cells, right, needed in wanted if width >= needed]
 
+    @property
+    def _row_width(self) -> int:
+        return max(self.scrollable_content_region.width - 1, 0)
+
+    @property
+    def shows_sorting(self) -> bool:
+        """False where the column that the list is sorted by has no room."""
+        return any(name == SORTS[self.sort] for name, _, _ in self.columns(self._row_width))
+
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names; the sorted one is marked."""
-        width = max(self.scrollable_content_region.width - 1, 0)
+        width = self._row_width
         sorted_by = SORTS[self.sort]
         out: list[Drawable] = [Run(" ")]
         for name, cells, right in self._with_name(width):

@@ -1,0 +1,52 @@
+"""The sentence of a plan follows every choice of the job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from debugger.replay.model import ReplayJob, ReplayPlan
+from debugger.replay.plan import sentence_of, without_cut
+
+PLAN = ReplayPlan(entry_point="a.py:run", trusted=True, problem=None, warning=None, model_answers=2, tool_answers=1,
+                  later_model_calls=3, later_tool_calls=0, sentence="")  # fmt: skip
+CUT = ReplayJob(trace_id="t", span_id="s")
+HERE = ("A replay from here would answer 2 model calls and 1 tool call from the recording, which has 3 model calls "
+        "after this point.")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "end"),
+    [
+        ({}, "and stops at this point."),
+        ({"mode": "live"}, "and then asks the real model; a new tool call stops it."),
+        ({"tools": "live"}, "and then runs tools for real; a new model request stops it."),
+        ({"mode": "live", "tools": "live"}, "and then asks the real model and runs tools for real."),
+        ({"rest_recorded": True}, "and lets the whole recording answer, and stops if it asks for anything else."),
+        (
+            {"rest_recorded": True, "mode": "live"},
+            "and lets the whole recording answer, and then asks the real model; a new tool call stops it.",
+        ),
+    ],
+)
+def test_from_a_cut(changes, end):
+    said = sentence_of(replace(CUT, **changes), PLAN)
+    assert said == f"{HERE} It runs a.py:run again from its start {end}"
+
+
+def test_the_whole_trace_has_no_point_to_stop_at():
+    said = sentence_of(ReplayJob(trace_id="t"), without_cut(PLAN))
+    assert said == (
+        "A replay of the whole trace would answer 5 model calls and 1 tool call from the recording. "
+        "It runs a.py:run again from its start and stops if it asks for anything else."
+    )
+
+
+def test_nothing_recorded_is_said_as_nothing():
+    plan = replace(PLAN, model_answers=0, tool_answers=0, later_model_calls=0)
+    assert "would answer nothing from the recording, which has nothing after this point" in sentence_of(CUT, plan)
+
+
+def test_without_a_program_there_is_nothing_to_run():
+    assert sentence_of(CUT, replace(PLAN, entry_point=None)) == HERE
