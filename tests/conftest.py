@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a change is judged by what it changed; a longer search is a run of its own
+# with --hypothesis-profile=search.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None, max_examples=2_000)
+settings.load_profile("same")
 
 _OUTSIDE = ("COLUMNS", "LINES", "RETROSPAN_ENV", "OTEL_SDK_DISABLED", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME")
 
