@@ -24,6 +24,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("show", "show", "show the calls of the traces as a tree"),
     Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
     Command("replay", "replay", "run the agent of a trace again, answered from the recording"),
+    Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
 )
 """In the order of ``--help``."""
 
