@@ -20,6 +20,7 @@ def main(folder: str) -> None:
     # Ctrl-C in a terminal reaches every process; when to end is the receiver's to say.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     library: Library | None = None
+    said: dict[str, object]
     for _ in sys.stdin:
         try:
             library = library or Library.open(Path(folder))
