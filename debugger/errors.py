@@ -7,12 +7,16 @@ DebuggerError
 │   ├── UnknownSpanError      the trace has no span with this id
 │   ├── ShortIdError          too few digits to name anything by
 │   ├── AmbiguousIdError      the beginning of an id fits several
-│   └── QueryCancelledError   a query was interrupted
+│   ├── QueryCancelledError   a query was interrupted
+│   └── LibraryError          the library cannot be opened, read or written
+│       └── NewerLibraryError a newer version has written it
 └── ReplayError           a replay that cannot be started
     └── EntryPointError   the function to run is not known, not found or not trusted
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class DebuggerError(Exception):
@@ -74,6 +78,35 @@ class QueryCancelledError(StoreError):
     def __init__(self, query: str) -> None:
         self.query = query
         super().__init__(f"query {query!r} was cancelled")
+
+
+class LibraryError(StoreError):
+    """The library cannot be opened, read or written."""
+
+    @classmethod
+    def from_system(cls, folder: Path, fault: OSError) -> LibraryError:
+        """What the system refused."""
+        return cls(
+            f"{fault.filename or folder}: the library cannot be written ({(fault.strerror or str(fault)).lower()})"
+        )
+
+    @classmethod
+    def from_database(cls, folder: Path, fault: Exception) -> LibraryError:
+        """What the database said, in one line."""
+        said = str(fault).strip().partition("\n")[0]
+        return cls(f"{folder}: the library cannot be used ({said})")
+
+
+class NewerLibraryError(LibraryError):
+    """A newer version has written it, and this one would not know what it means."""
+
+    def __init__(self, folder: Path, found: int, known: int) -> None:
+        self.folder = folder
+        self.found = found
+        self.known = known
+        super().__init__(
+            f"{folder}: the library is of version {found}, and this retrospan knows {known}", hint="update retrospan"
+        )
 
 
 def _listed(ids: tuple[str, ...], most: int = 5) -> str:

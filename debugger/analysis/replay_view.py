@@ -264,7 +264,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
         return out.document()
     out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
     if plan.is_rebuilt:
-        trust = Piece("made of the recorded prompts, tools and answers alone; no program of yours runs", "good")
+        trust = Piece("made of the recorded calls alone: no program runs", "good")
     elif job.agent:
         trust = Piece("named by you with --agent, instead of what the trace names", "good")
     elif plan.trusted:

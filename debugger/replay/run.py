@@ -97,7 +97,8 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "keep_inputs": job.keep_inputs,
         "input": _input(recording, job) if entry else {},
         "recording": snapshot_to_json(recording.whole, with_requests=True),
-        "open_ended": run is None or run.end_unix_nano is None if entry else not _has_ended(program),
+        # A run that was killed or cancelled goes on no further than that, and is no divergence from there.
+        "open_ended": run is None or run.end_unix_nano is None or run.aborted if entry else not _has_ended(program),
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
         "tools": job.tools,
