@@ -158,6 +158,12 @@ class ModelError(RuntimeFault):
         found = _MODEL_FACTS.match(str(self))
         return (found[3] or None) if found else None
 
+    @property
+    def detail(self) -> str:
+        """What happened, without the facts before it."""
+        found = _MODEL_FACTS.match(str(self))
+        return str(self)[found.end() :] if found else str(self)
+
 
 class ModelSetupError(ModelError):
     """The model cannot be asked at all: its SDK is not installed, or the key is not in the environment."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 from runtime.snapshot import Snapshot
 
 from ..errors import EntryPointError
+from .choice import Program, find_program, shown
 from .entry import EntryPoint
 from .model import Mode, ReplayJob, ReplayPlan
-from .program import Program, find_program, shown
 from .recording import Recording
 
 

@@ -12,10 +12,10 @@ from runtime.messages import Call, Json, canonical_json, json_safe
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
+from .choice import Program, find_program, shown
 from .model import ReplayJob, ReplayReport
 from .news import ChildError, End
 from .process import ChildProcess
-from .program import Program, find_program, shown
 from .reconstruct.build import Rebuilt
 from .reconstruct.script import RecordedEnd, script_to_json
 from .recording import Recording

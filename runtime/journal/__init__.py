@@ -2,7 +2,7 @@
 
 from ._difference import Difference, differences_between
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
-from ._matcher import Abort, Hit, Matcher, Miss, ordinal
+from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
 from ._session import STRICT, Divergence, MissMode, ReplayPolicy, ReplayRow, ReplaySession, RowStatus, ToolMode
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "AnyRequest",
     "Difference",
     "Divergence",
+    "Form",
     "Hit",
     "Journal",
     "JournalEntry",

@@ -7,8 +7,9 @@ hashes; the nth use of a hash in a scope gets its nth outcome, in the order in w
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ..messages import Outcome, Request, ValueRequest
 from ._difference import Difference, differences_between, makes_miss
@@ -17,6 +18,8 @@ from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 logger = logging.getLogger(__name__)
 
 MatchRequest = AnyRequest | ValueRequest
+Form: TypeAlias = Callable[[AnyRequest], AnyRequest]
+"""What requests are compared by where their hash is not known: a form without what does not count between the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +73,8 @@ class Scope:
     """Spans whose outcomes answer no one: calls inside tools that were answered as a whole."""
     values_used_up: set[str] = field(default_factory=set)
     """Spans whose values answer no one: those tools and the calls inside."""
-    loose: dict[str, list[JournalEntry]] | None = None
-    """Entries by their loose key; made when a strict key misses for the first time."""
+    loose: dict[str, list[tuple[JournalEntry, AnyRequest]]] | None = None
+    """Entries with the form of their request by their loose key; made when a strict key misses for the first time."""
 
     def next_of(self, kind: JournalKind, entry: JournalEntry, aborts: bool = False) -> Outcome | None:
         """The outcome that is next; None when there is none left. Aborts never answer, and are passed over.
@@ -105,10 +108,17 @@ class Scope:
 
 
 class Matcher:
-    """Answers requests from the journals of a recording, one scope per frame. Cursors belong to the matcher."""
+    """Answers requests from the journals of a recording, one scope per frame. Cursors belong to the matcher.
 
-    def __init__(self, journals: Mapping[str, Journal]) -> None:
+    Args:
+        journals: by frame.
+        form: requests whose hash the recording does not hold are compared in this form, on both sides. For those that
+            did not come through the runtime, and for what the user wants left out.
+    """
+
+    def __init__(self, journals: Mapping[str, Journal], *, form: Form | None = None) -> None:
         self._scopes = {name: Scope(journal) for name, journal in journals.items()}
+        self._form: Form = form or (lambda request: request)
         self._began: int | None = None
         """When the first recorded call started; None until first asked."""
 
@@ -206,15 +216,15 @@ class Matcher:
             place.used_up.update(inside)
             place.values_used_up.update(inside, (tool_span_id,))
 
-    def unused(self, scope: str) -> list[Outcome]:
-        """Recorded outcomes of model turns and tools of the scope that nothing has used yet, by start."""
+    def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
+        """Recorded outcomes of model turns and tools of the scope, or of one kind, that nothing has used, by start."""
         place = self._scopes.get(scope)
         if place is None:
             return []
         out: list[Outcome] = []
-        for kind, entry in place.journal:
-            if kind != "value":
-                at = place.places.get((kind, entry.content_hash), 0)
+        for each, entry in place.journal:
+            if each != "value" and kind in (None, each):
+                at = place.places.get((each, entry.content_hash), 0)
                 out.extend(o for o in entry.outcomes[at:] if o.status != "aborted" and o.span_id not in place.used_up)
         return sorted(out, key=lambda o: o.start_unix_nano or 0)
 
@@ -232,15 +242,17 @@ class Matcher:
             place.loose = {}
             for _, entry in place.journal:
                 if entry.request is not None:
-                    place.loose.setdefault(_loose_key(entry.request), []).append(entry)
+                    formed = self._form(entry.request)
+                    place.loose.setdefault(_loose_key(formed), []).append((entry, formed))
         known = place.journal.map(kind)
+        asked = self._form(request)
         candidates = [
             entry
-            for entry in place.loose.get(_loose_key(request), ())
-            if entry.content_hash in known and entry.request is not None and _agree(entry.request, request)
+            for entry, formed in place.loose.get(_loose_key(asked), ())
+            if entry.content_hash in known and _agree(formed, asked)
         ]
-        fresh = (e for e in candidates if place.next_of(kind, e) is not None)
-        return next(fresh, candidates[0] if candidates else None)
+        fresh = [(o.start_unix_nano or 0, n) for n, e in enumerate(candidates) if (o := place.next_of(kind, e))]
+        return candidates[min(fresh)[1] if fresh else 0] if candidates else None
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
         if isinstance(request, ValueRequest):
@@ -258,9 +270,10 @@ class Matcher:
         if not entries:
             what = "model turn" if kind == "prompt" else "tool call"
             return Miss(reason=f"the recording holds no {what} here to compare with", content_hash=request.content_hash)
-        nearest = max(entries, key=lambda e: self._nearness(place, kind, e, request))
+        asked = self._form(request)
+        nearest = max(entries, key=lambda e: self._nearness(place, kind, e, asked))
         assert nearest.request is not None
-        found = differences_between(nearest.request, request)
+        found = differences_between(self._form(nearest.request), asked)
         causes = [d for d in found if makes_miss(d)]
         where = causes[0].path if causes else "its recorded hash"
         use = min(place.uses.get((kind, nearest.content_hash), 0), len(nearest.outcomes) - 1)
@@ -277,10 +290,11 @@ class Matcher:
         """Larger is nearer: equal messages at the same place, then still unused, then earlier."""
         unused = place.uses.get((kind, entry.content_hash), 0) < len(entry.outcomes)
         start = entry.outcomes[0].start_unix_nano or 0
-        if isinstance(entry.request, Request) and isinstance(request, Request):
-            pairs = zip(entry.request.messages, request.messages, strict=False)
+        recorded = self._form(entry.request) if entry.request is not None else None
+        if isinstance(recorded, Request) and isinstance(request, Request):
+            pairs = zip(recorded.messages, request.messages, strict=False)
             equal = sum(a.digest == b.digest for a, b in pairs)
-            apart = abs(len(entry.request.messages) - len(request.messages))
+            apart = abs(len(recorded.messages) - len(request.messages))
             return (2 * equal - apart, int(unused), -start)
         return (0, int(unused), -start)
 

@@ -11,7 +11,7 @@ from ..errors import ReplayStop
 from ..messages import Effect, Outcome
 from ._difference import Difference
 from ._journal import Journal, JournalKind
-from ._matcher import Abort, Hit, Matcher, MatchRequest, Miss, spans_of
+from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
 
 MissMode: TypeAlias = Literal["strict", "live"]
 """On a miss: stop (a divergence), or do the call for real."""
@@ -81,6 +81,7 @@ class ReplaySession:
             that has used up what a frame recorded has then come to the end of the recording, not to a divergence.
         policy: what happens on a miss.
         on_row: called with each row as it appears, and again when a running one settles.
+        form: as of ``Matcher``.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class ReplaySession:
         open_ended: bool = False,
         policy: ReplayPolicy | None = None,
         on_row: Callable[[ReplayRow], None] | None = None,
+        form: Form | None = None,
     ) -> None:
         self.policy = policy or ReplayPolicy()
         self.rows: list[ReplayRow] = []
@@ -100,7 +102,7 @@ class ReplaySession:
         """True once an answer was found only by leaving out a part that the recording lacks."""
         self.answered: list[Outcome] = []
         """The outcomes that were given from the recording, each use once."""
-        self._matcher = Matcher(recording)
+        self._matcher = Matcher(recording, form=form)
         self._before_cut = None if cut is None else spans_of(cut)
         self._open_ended = open_ended
         self._on_row = on_row
@@ -188,6 +190,11 @@ class ReplaySession:
             self._go_live(kind, name, call_id, found.content_hash)
             return None
 
+    def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
+        """As ``Matcher.unused``."""
+        with self._lock:
+            return self._matcher.unused(scope, kind)
+
     def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
         """As ``Matcher.use_up``."""
         with self._lock:
@@ -201,6 +208,11 @@ class ReplaySession:
             row = ReplayRow(call_id=call_id, kind="agent", name=name, status="hit")
             self.rows.append(row)
             self._tell(row)
+
+    def note_live(self, kind: JournalKind, name: str, call_id: str, content_hash: str) -> None:
+        """A call was seen that had been done for real, without anybody asking for its answer."""
+        with self._lock:
+            self._add(kind, name, call_id, "live", content_hash)
 
     def settle(self, call_id: str, *, failed: bool) -> None:
         """A call that was done for real has ended."""
@@ -268,7 +280,10 @@ class ReplaySession:
     def _lies_after_cut(self, kind: JournalKind, outcome: Outcome) -> bool:
         # Values have no span of their own, so they cannot tell on which side of the cut they lie; a later model turn or
         # tool call will.
-        return self._before_cut is not None and kind != "value" and outcome.span_id not in self._before_cut
+        # The same holds for what has no span, such as a tool's result that only a later request shows.
+        if self._before_cut is None or kind == "value" or outcome.span_id is None:
+            return False
+        return outcome.span_id not in self._before_cut
 
     def _give(self, kind: JournalKind, name: str, call_id: str, hit: Hit) -> Hit:
         self.inferred = self.inferred or hit.inferred
