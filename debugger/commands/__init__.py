@@ -27,6 +27,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
     Command("replay", "replay", "run the agent of a trace again, answered from the recording", takes_program=True),
     Command("record", "record", "run a program and record what it asks of its models", takes_program=True),
+    Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
 )
 """In the order of ``--help``."""
 
