@@ -33,8 +33,8 @@ class Session(Protocol):
     def is_library(self) -> bool:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
 
-    def changed(self) -> bool:
-        """Whether the library has changed since this was last asked; cheap."""
+    def version(self) -> int:
+        """Another number whenever the library has changed; cheap. Each screen remembers the one that it shows."""
 
     def remove(self, trace_id: str) -> None:
         """Take a trace out of the library."""

@@ -251,6 +251,7 @@ class FakeSession:
         self.kept: list[str] = []
         self.is_library = False
         self.has_changed = threading.Event()
+        self.changes = 0
         self.receiver_status: Status | None = None
 
     def _asked(self, what: str) -> None:
@@ -264,10 +265,10 @@ class FakeSession:
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
 
-    def changed(self) -> bool:
-        changed = self.has_changed.is_set()
+    def version(self) -> int:
+        self.changes += self.has_changed.is_set()
         self.has_changed.clear()
-        return changed
+        return self.changes
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")

@@ -107,7 +107,10 @@ class TraceScreen(PaneScreen):
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
         )
-        self._poll: Latest[str, TraceRow | None] = Latest(self, "poll", self._poll_now, self._grew, self._no_family)
+        self._version = 0
+        self._poll: Latest[str, tuple[int, TraceRow | None]] = Latest(
+            self, "poll", self._poll_now, self._grew, self._no_family
+        )
         self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
@@ -201,13 +204,15 @@ class TraceScreen(PaneScreen):
         if self.is_current and not self._open.is_running and not self._poll.is_running:
             self._poll.ask(self.row.trace_id)
 
-    def _poll_now(self, trace_id: str) -> TraceRow | None:
-        """The trace's row, where the library has changed."""
-        if not self._session.changed():
-            return None
-        return next((row for row in self._session.traces() if row.trace_id == trace_id), None)
+    def _poll_now(self, trace_id: str) -> tuple[int, TraceRow | None]:
+        """The library's version and, where that is another one, the trace's row."""
+        version = self._session.version()
+        if version == self._version:
+            return version, None
+        return version, next((row for row in self._session.traces() if row.trace_id == trace_id), None)
 
-    def _grew(self, trace_id: str, row: TraceRow | None) -> None:
+    def _grew(self, trace_id: str, found: tuple[int, TraceRow | None]) -> None:
+        self._version, row = found
         if row is not None and row != self.row:
             self.row = row
             self._open.ask(trace_id)

@@ -95,7 +95,8 @@ class TracesScreen(PaneScreen):
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
         self._switch: Latest[bool, None] = Latest(self, "receive", session.receive, self._switched, self._not_switched)
-        self._poll: Latest[None, tuple[bool, Status | None]] = Latest(
+        self._version = 0
+        self._poll: Latest[None, tuple[int, Status | None]] = Latest(
             self, "poll", self._poll_now, self._polled, self._failed
         )
         self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
@@ -173,12 +174,13 @@ class TracesScreen(PaneScreen):
         if self.is_current and not self._loading and not self._poll.is_running:
             self._poll.ask(None)
 
-    def _poll_now(self, _: None) -> tuple[bool, Status | None]:
-        return self._session.changed(), self._session.receiver()
+    def _poll_now(self, _: None) -> tuple[int, Status | None]:
+        return self._session.version(), self._session.receiver()
 
-    def _polled(self, _: None, found: tuple[bool, Status | None]) -> None:
-        has_changed, receiver = found
-        if has_changed:
+    def _polled(self, _: None, found: tuple[int, Status | None]) -> None:
+        version, receiver = found
+        if version != self._version:
+            self._version = version
             self._list.ask(None)
         if receiver != self._receiver:
             before, self._receiver = self._receiver, receiver
