@@ -10,6 +10,10 @@ DebuggerError
 │   ├── QueryCancelledError   a query was interrupted
 │   └── LibraryError          the library cannot be opened, read or written
 │       └── NewerLibraryError a newer version has written it
+├── ReceiverError         the receiver cannot be started
+│   ├── PortInUseError    another program listens there
+│   ├── NotLoopbackError  reachable from outside, without a token
+│   └── NoGrpcError       gRPC was asked for and is not installed
 └── ReplayError           a replay that cannot be started
     └── EntryPointError   the function to run is not known, not found or not trusted
 """
@@ -120,3 +124,40 @@ class ReplayError(DebuggerError):
 
 class EntryPointError(ReplayError):
     """The function to run is not known, not found or not trusted."""
+
+
+class ReceiverError(DebuggerError):
+    """A receiver that cannot be started, or cannot go on."""
+
+
+class PortInUseError(ReceiverError):
+    """Another program listens on the port."""
+
+    def __init__(self, what: str, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        option = "--grpc-port" if what == "gRPC" else "--http-port"
+        super().__init__(
+            f"port {port} of {host} is in use, so {what} cannot be received there",
+            hint=f"stop what listens there (another `retrospan listen`, a Collector?), or take another port with "
+            f"`{option} {port + 10}` and name it to the exporters",
+        )
+
+
+class NotLoopbackError(ReceiverError):
+    """An address that others can reach, without a token of some length."""
+
+    def __init__(self, host: str, why: str) -> None:
+        self.host = host
+        super().__init__(
+            f"{host} can be reached from other machines, and {why}",
+            hint="put a secret of 16 characters or more into the environment variable RETROSPAN_TOKEN; exporters send "
+            "it as the header `Authorization: Bearer SECRET`",
+        )
+
+
+class NoGrpcError(ReceiverError):
+    """gRPC was asked for, and its package is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("gRPC needs the package grpcio", hint="pip install 'retrospan[grpc]'")

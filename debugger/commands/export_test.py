@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import EntryPointError, ReplayError
+from ..errors import ReplayError
 from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, required=True, help="the test, such as test_shop.py"
     )
-    parser.add_argument("--agent", metavar="FILE.py:NAME", help="the agent to replay; default: the one the trace names")
+    parser.add_argument(
+        "--agent", metavar="FILE.py:NAME", help="the agent; default: the one the trace names, or is rebuilt from"
+    )
     for name, what in (
         ("--tool", "a plain function of the program that is a tool"),
         ("--ignore", "what may differ: dates, ids, /pattern/ or a path"),
@@ -52,7 +54,7 @@ def run(args: Namespace) -> int:
         trace_id = chosen_trace(store, args)
         recording = recording_of(store, trace_id)
         arguments = _arguments(args, recording, test.parent)
-        trace = test.with_name(f"{test.stem.removeprefix('test_')}.otlp.jsonl")
+        trace = test.with_name(f"{test.stem.removeprefix('test_')}-test.otlp.jsonl")
         count = export_trace(trace, store.whole_spans(trace_id), store.logs(trace_id), redaction)
         name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
     try:
@@ -65,8 +67,9 @@ def run(args: Namespace) -> int:
 
 def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str, object]:
     """The arguments of the fixture's ``replay``, as far as they are not its defaults."""
+    from ..replay.choice import find_program
+    from ..replay.entry import EntryPoint
     from ..replay.model import ReplayJob
-    from ..replay.plan import find_entry_point
 
     out: dict[str, object] = {}
     if args.program:
@@ -78,12 +81,9 @@ def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str,
         }
     else:
         job = ReplayJob(trace_id=recording.trace_id, agent=args.agent)
-        try:
-            entry = find_entry_point(recording, job)
-        except EntryPointError as fault:
-            hint = "name the agent with --agent FILE.py:NAME, or the program after --"
-            raise EntryPointError(fault.message, hint=hint) from fault
-        out["agent"] = f"{_relative(entry.file, folder)}:{entry.name}" if entry.file else entry.shown
+        program = find_program(recording, job)
+        if isinstance(program, EntryPoint):
+            out["agent"] = f"{_relative(program.file, folder)}:{program.name}" if program.file else program.shown
     out["redact"] = args.redact
     return {key: value for key, value in out.items() if value}
 

@@ -14,6 +14,7 @@ from ._records import Batch, Context, LogRecord, Note, RawLog, RawSpan, is_logs,
 from ._source import Counter, PathNote, Source, iter_files, iter_sources
 from ._unknown import looks_like
 from ._values import any_value, integer, key_values, load_text, log_record, span_events, span_links
+from ._wire import WireError
 
 
 class Format(Protocol):
@@ -55,6 +56,7 @@ __all__ = [
     "RawLog",
     "RawSpan",
     "Source",
+    "WireError",
     "any_value",
     "format_of",
     "integer",

@@ -70,7 +70,7 @@ tool_requests = st.builds(ToolRequest, name=text, arguments=values)
 memories = st.none() | objects
 
 kinds: list[tuple[type[TraceEvent], dict[str, Any]]] = [
-    (RunStart, {"name": text, "input": values}),
+    (RunStart, {"name": text, "input": values, "memory": memories}),
     (RunEnd, {"outcome": outcomes}),
     (AgentStart, {"agent_id": names, "call_id": st.none() | st.sampled_from(["root", "root/agent:x:0", "id"]),
                   "input": values, "memory": memories}),
