@@ -128,7 +128,9 @@ def _traces(store: Store, args: Namespace) -> list[str]:
     if args.trace is not None:
         return [store.resolve_trace(args.trace)]
     found = [row.trace_id for row in reversed(store.traces())]
-    if len(found) > 1 and (args.span or args.output or args.set or args.edit):
+    if not found:
+        raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
+    if len(found) > 1 and (args.span or args.output or args.set or args.edit or not args.paths):
         raise SeveralTracesError(found)
     return found
 
