@@ -49,7 +49,7 @@ from ._reasons import parent_ended
 from ._slot import Change, RootFacts, Shelf, Slot
 from ._sums import Sums
 
-_FROM_JOURNAL = frozenset({"journal", "reused"})
+_FROM_JOURNAL = frozenset({"journal", "reused", "supplied"})
 """Who may have answered a model turn without spending anything."""
 
 

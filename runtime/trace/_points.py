@@ -118,13 +118,15 @@ def content_hash_of(call: Call) -> str | None:
 def _start(call: Call, time: int) -> TraceEvent:
     place = _place(call, time, call.start_seq)
     if call.call_id == "root" and call.convention == "retrospan":
-        origin = None
+        origin: dict[str, Json] | None = None
         if call.origin_trace_id:
             origin = {
                 "trace_id": call.origin_trace_id,
                 "span_id": call.origin_span_id,
                 "anchor": call.origin_anchor,
             }
+            if call.edits:
+                origin["edits"] = list(call.edits)
         return RunStart(
             **place,
             name=call.name.removeprefix("invoke_workflow "),
