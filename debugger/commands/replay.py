@@ -6,19 +6,21 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError, ReplayError
-from . import _program
+from . import _many, _program
+from ._ask import terminal_prompt
 from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
     from runtime.journal import ReplayRow
 
-    from ..replay.model import ReplayJob, ReplayReport
+    from ..replay.model import Edit, Mode, ReplayJob, ReplayReport
     from ..replay.recording import Recording
     from ..store import Store
 
@@ -36,6 +38,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="run the agent that the trace implies, rebuilt from it alone; default where no program is found",
     )
     parser.add_argument(
+        "--set",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        help="fork: change what is asked or answered from the cut on, such as system='Be brief.' or model=gpt-5",
+    )
+    parser.add_argument(
+        "--edit", metavar="FILE", type=Path, help="fork: edits from a JSON file, an object of paths and values"
+    )
+    parser.add_argument(
         "--inputs",
         choices=("keep", "drop"),
         default="keep",
@@ -43,15 +55,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mode",
-        choices=("strict", "live"),
+        choices=("strict", "live", "ask"),
         default="strict",
-        help="model requests that the recording cannot answer: stop, or ask the real model (default: strict)",
+        help="model requests that the recording cannot answer: stop, ask the real model, or ask you (default: strict)",
     )
     parser.add_argument(
         "--tools",
-        choices=("strict", "live"),
-        default="strict",
-        help="tool calls that the recording cannot answer: stop, or run the tool (default: strict)",
+        choices=("strict", "live", "ask"),
+        default=None,
+        help="tool calls that the recording cannot answer: stop, run the tool, or ask you (default: strict; live for "
+        "tools that --tool names)",
     )
     parser.add_argument(
         "--input",
@@ -62,6 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
     _program.add_program(parser)
+    _many.add_many(parser)
 
 
 def run(args: Namespace) -> int:
@@ -74,51 +88,62 @@ def run(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
-        chosen = _traces(store, args)
+        chosen = chosen_traces(store, args)
         if len(chosen) == 1:
             reports = [_replay(store, args, chosen[0])]
         else:
-            reports = [_replay_or_say_why(store, args, trace_id) for trace_id in chosen]
+            one = partial(_replay_or_say_why, store, args)
+            reports = _many.replay_many(chosen, one, args)
+        rows = store.traces()
+    if args.junit:
+        _many.write_junit(args.junit, reports, rows, text_of_report)
     if args.json:
         found = [report_to_json(report) for report in reports]
         sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+    elif len(chosen) > 1:
+        sys.stdout.write(_many.summary_text(reports, rows, text_of_report))
     else:
-        sys.stdout.write("\n".join(text_of_report(report) for report in reports))
+        sys.stdout.write(text_of_report(reports[0]))
     unsaved = bool(args.output) and any(report.trace_fault for report in reports)
     return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
 
-def _replay_or_say_why(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+def _replay_or_say_why(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool]) -> ReplayReport:
     """One of several: what cannot be replayed is reported, and the others go on."""
     from runtime.errors import RuntimeFault
 
-    from ..replay.model import ReplayJob, ReplayReport
-
     try:
-        return _replay(store, args, trace_id)
+        return _replay(store, args, trace_id, cancelled)
     except (DebuggerError, RuntimeFault) as fault:
         why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
-        say(f"trace {trace_id[:12]}: {why}")
-        return ReplayReport(
-            job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
-            trace_id=None,
-            trace_path=None,
-            ended="failed",
-            same_output=None,
-            output=None,
-            recorded_output=None,
-            error=why,
-        )
+        return failed_report(args, trace_id, why)
 
 
-def _traces(store: Store, args: Namespace) -> list[str]:
+def failed_report(args: Namespace, trace_id: str, why: str) -> ReplayReport:
+    """The report of a replay that could not be started; says so."""
+    from ..replay.model import ReplayJob, ReplayReport
+
+    say(f"trace {trace_id[:12]}: {why}")
+    return ReplayReport(
+        job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=tools_mode(args)),
+        trace_id=None,
+        trace_path=None,
+        ended="failed",
+        same_output=None,
+        output=None,
+        recorded_output=None,
+        error=why,
+    )
+
+
+def chosen_traces(store: Store, args: Namespace) -> list[str]:
     """The traces to replay. A cut or an output file is of one trace, so they need a choice where there are several."""
     if args.trace is not None:
         return [store.resolve_trace(args.trace)]
     found = [row.trace_id for row in reversed(store.traces())]
     if not found:
         raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
-    if len(found) > 1 and (args.span or args.output or not args.paths):
+    if len(found) > 1 and (args.span or args.output or args.set or args.edit or not args.paths):
         raise SeveralTracesError(found)
     return found
 
@@ -143,9 +168,10 @@ def _input(text: str | None) -> dict[str, Any] | None:
     return given
 
 
-def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool] | None = None) -> ReplayReport:
+    """Replay one trace; ``cancelled`` is given where it is one of several, whose progress is shown together."""
     from ..replay.model import ReplayJob
-    from ..replay.run import run_replay
+    from ..replay.run import run_replay, stop_here
 
     recording = recording_of(store, trace_id)
     job = ReplayJob(
@@ -155,15 +181,24 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         agent=args.agent,
         input=_input(args.input),
         mode=args.mode,
-        tools=args.tools,
+        tools=tools_mode(args),
         rest_recorded=args.rest == "recorded",
         output=args.output,
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",
+        edits=_edits(args),
+        named_tools=_named_tools(args),
     )
-    _say_what_runs(recording, job)
+    if "ask" in (job.mode, job.tools) and cancelled is not None:
+        raise ReplayError("ask mode is for one trace", hint="choose one with --trace")
+    on_ask = terminal_prompt() if "ask" in (job.mode, job.tools) else stop_here
+    if cancelled is None:
+        _say_what_runs(recording, job)
     with TemporaryDirectory(prefix="retrospan-") as folder:
-        report = run_replay(recording, job, job.output or Path(folder) / "replay.otlp.jsonl", on_call=progress())
+        file = job.output or Path(folder) / "replay.otlp.jsonl"
+        if cancelled is not None:
+            return run_replay(recording, job, file, cancelled=cancelled)
+        report = run_replay(recording, job, file, on_call=progress(), on_ask=on_ask)
     for line in report.printed:
         say(f"the agent printed: {line}")
     for line in report.traceback:
@@ -171,6 +206,46 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     if job.output and report.trace_fault:
         say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
+
+
+def tools_mode(args: Namespace) -> Mode:
+    """What tools may do; to name one with ``--tool`` is to let it run."""
+    mode: Mode = args.tools or ("live" if args.tool and args.program is None else "strict")
+    return mode
+
+
+def _named_tools(args: Namespace) -> dict[str, str]:
+    """What ``--tool NAME=FILE.py:FUNCTION`` or ``NAME=!COMMAND`` names.
+
+    Raises: ReplayError: it is neither, or the file is not there.
+    """
+    out: dict[str, str] = {}
+    for text in args.tool:
+        name, equals, target = text.partition("=")
+        file, colon, function = target.rpartition(":")
+        is_function = bool(colon) and function.isidentifier() and Path(file).is_file()
+        if not equals or not name or not (target.startswith("!") or is_function):
+            raise ReplayError(
+                f"--tool {text!r} names no tool with what implements it",
+                hint="write NAME=FILE.py:FUNCTION with a file that is there, or NAME=!COMMAND",
+            )
+        out[name] = target
+    if out and args.agent:
+        raise ReplayError("--tool is for agents rebuilt from a trace; a program brings its own tools")
+    return out
+
+
+def _edits(args: Namespace) -> tuple[Edit, ...]:
+    """The edits of ``--edit`` and ``--set``, those of ``--set`` last."""
+    from ..replay.edits import read_edits, read_set
+
+    edits: tuple[Edit, ...] = ()
+    if args.edit is not None:
+        try:
+            edits = read_edits(args.edit.read_text("utf-8"), str(args.edit))
+        except (OSError, UnicodeDecodeError) as fault:
+            raise ReplayError(f"{args.edit}: cannot be read ({getattr(fault, 'strerror', 'not UTF-8')})") from fault
+    return (*edits, *map(read_set, args.set))
 
 
 def _say_what_runs(recording: Recording, job: ReplayJob) -> None:

@@ -41,10 +41,12 @@ def opened(event: AgentStart, call_id: str, parent_id: str, inferred: str | None
     return frame
 
 
-def start_run(frame: Frame, given: Json) -> None:
-    """The run started."""
+def start_run(frame: Frame, given: Json, memory: JsonObject | None) -> None:
+    """The run started, with the memory that a snapshot gave it."""
     frame.status = "running"
     frame.input = given
+    if memory:
+        frame.memory, frame.memory_start = dict(memory), dict(memory)
 
 
 def close(frame: Frame, outcome: Outcome) -> None:
@@ -125,6 +127,10 @@ def add_child(frame: Frame, _event: AgentStart, call_id: str, *_: object) -> Non
 
 def spend(frame: Frame, usage: Usage, model: str | None, provider: str | None) -> None:
     """A model call was paid for: only a word for the log, since budgets are summed apart, once for many calls."""
+
+
+def spend_on_tool(frame: Frame, name: str, quantity: int, unit: str | None, costs: Mapping[str, int]) -> None:
+    """A tool used something up: as for ``spend``, a word for the log."""
 
 
 def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from ..messages import Usage
 from ._budget import UsageStats
+from ._collector import collector_paused
 from ._frame import MAX_DEPTH
 
 K = TypeVar("K", bound=Hashable)
@@ -15,6 +16,8 @@ K = TypeVar("K", bound=Hashable)
 
 Spend: TypeAlias = tuple[int, Usage, str | None, str | None]
 """One model call that was paid for: the frame, counted in the order of the starts; usage, model, provider."""
+ToolSpend: TypeAlias = tuple[int, str, int, str | None, Mapping[str, int]]
+"""What a tool used up: the frame, counted in the order of the starts; name, quantity, unit, costs."""
 
 
 class Sums:
@@ -25,6 +28,7 @@ class Sums:
 
     def __init__(self) -> None:
         self.spends: list[Spend] = []
+        self.tool_spends: list[ToolSpend] = []
         self._above: list[int | None] = []
         self._kept: dict[int, tuple[UsageStats | None, UsageStats]] | None = None
         self._lock = threading.Lock()
@@ -44,6 +48,9 @@ class Sums:
                 stats = spent[frame] = UsageStats()
             stats.add_model_call(usage, model, provider)
         self.spends.clear()
+        for frame, name, quantity, unit, costs in self.tool_spends:
+            spent.setdefault(frame, UsageStats()).add_tool_use(name, quantity, unit, costs)
+        self.tool_spends.clear()
         for frame, total in totals(spent, above):
             yield frame, spent.get(frame), total
 
@@ -59,7 +66,8 @@ class Sums:
         """What one frame spent, itself and together with all below it; given once."""
         with self._lock:  # two threads may look at budgets of one snapshot
             if self._kept is None:
-                self._kept = {each: (own, total) for each, own, total in self.take(self._above.__getitem__)}
+                with collector_paused():
+                    self._kept = {each: (own, total) for each, own, total in self.take(self._above.__getitem__)}
             return self._kept.pop(frame, None)
 
 
