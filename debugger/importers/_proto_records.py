@@ -6,6 +6,7 @@ Source: opentelemetry-proto, common, resource, trace and logs.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
 from typing import Any, Final, TypeAlias
@@ -14,21 +15,15 @@ from msgspec import Raw
 
 from ._encode import to_text
 from ._ids import NO_PARENT
-from ._proto_values import Pairs, any_value, text_of
+from ._proto_values import any_value, check_pair, pair_json, text_of
 from ._records import Context, RawLog, RawSpan
 from ._wire import BYTES, FIXED64, VARINT, WireError, fields, varint
 
 _INT64_MAX: Final = 2**63 - 1
 _EVENT: Final = {1: "timeUnixNano", 2: "name", 4: "droppedAttributesCount"}
 _LINK: Final = {1: "traceId", 2: "spanId", 3: "traceState", 5: "droppedAttributesCount", 6: "flags"}
-_SPAN_EXTRA: Final = {
-    3: "traceState",
-    10: "droppedAttributesCount",
-    12: "droppedEventsCount",
-    14: "droppedLinksCount",
-    16: "flags",
-}
-_LOG_EXTRA: Final = {3: "severityText", 7: "droppedAttributesCount", 8: "flags"}
+_SPAN_EXTRA: Final = ("traceState", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount", "flags")
+_LOG_EXTRA: Final = ("severityText", "droppedAttributesCount", "flags")
 _EVENT_NAME: Final = b"\x0a\x0aevent.name"
 _REMEMBERED: Final = 1024
 _fixed64 = Struct("<Q").unpack_from
@@ -61,126 +56,135 @@ def _has_trace_first(data: bytes) -> bool:
     return any(number in (1, 2) and kind == BYTES for number, kind, _ in fields(data))
 
 
-class Records:
-    """Turns messages into records. Not for several threads at once. Everything here raises WireError for bad bytes."""
+def holder(data: bytes, names: dict[int, str], attributes: int) -> str:
+    """A resource or scope as OTLP/JSON text. Raises WireError."""
+    out: dict[str, Any] = {}
+    pairs = []
+    for number, _, value in fields(data):
+        if number == attributes and isinstance(value, bytes):
+            pairs.append(Raw(pair_json(value)))
+        elif number in names:
+            out[names[number]] = text_of(value) if isinstance(value, bytes) else value
+    return to_text(out | ({"attributes": pairs} if pairs else {}))
 
-    def __init__(self) -> None:
-        self._pairs = Pairs()
-        self._extras: dict[tuple[int | bytes | None, ...], str | None] = {}
-        self._statuses: dict[bytes, tuple[int, str]] = {}
 
-    def holder(self, data: bytes, names: dict[int, str], attributes: int) -> str:
-        """A resource or scope as OTLP/JSON text."""
-        out: dict[str, Any] = {}
-        pairs = []
-        for number, _, value in fields(data):
-            if number == attributes and isinstance(value, bytes):
-                pairs.append(Raw(self._pairs.json(value)))
-            elif number in names:
-                out[names[number]] = text_of(value) if isinstance(value, bytes) else value
-        return to_text(out | ({"attributes": pairs} if pairs else {}))
+def is_good_span(data: bytes) -> bool:
+    """Whether ``span`` would give one, without making it; False also where only that can tell."""
+    known: Known = {}
+    attributes: list[bytes] = []
+    rest: list[bytes] = []
+    if not _walk(data, known, attributes, rest, rest) or rest or not _has_ids(known):
+        return False
+    try:
+        _status(known.get(15))
+        for pair in attributes:
+            check_pair(pair)
+    except WireError:
+        return False
+    return True
 
-    def span(self, data: bytes, context: Context) -> RawSpan | None:
-        """A span; None where its ids are none."""
-        known: Known = {}
-        attributes: list[bytes] = []
-        events: list[bytes] = []
-        links: list[bytes] = []
-        if not _walk(data, known, attributes, events, links):
-            for kept in (known, attributes, events, links):
-                kept.clear()
-            _walk_any(data, known, attributes, events, links)
-        trace_id, span_id = known.get(1), known.get(2)
-        if not isinstance(trace_id, bytes) or not isinstance(span_id, bytes):
-            return None
-        if len(trace_id) != 16 or len(span_id) != 8:
-            return None
-        parent = known.get(4)
-        parent_id = parent.hex() if isinstance(parent, bytes) and len(parent) == 8 else NO_PARENT
-        code, message = self._status(known.get(15))
-        json = self._pairs.json
-        return RawSpan(
-            trace_id.hex(),
-            span_id.hex(),
-            parent_id if parent_id != NO_PARENT else None,
-            _string(known.get(5)),
-            _small(known.get(6)),
-            _time(known.get(7)),
-            _time(known.get(8)),
-            code,
-            message,
-            (b"[" + b",".join([json(pair) for pair in attributes]) + b"]").decode(),
-            to_text([self._inner(event, _EVENT, 3) for event in events]) if events else None,
-            to_text([self._inner(link, _LINK, 4) for link in links]) if links else None,
-            self._extra(known, _SPAN_EXTRA),
-            context,
-        )
 
-    def log(self, data: bytes, context: Context) -> RawLog:
-        """A log record."""
-        known: Known = {}
-        attributes: list[bytes] = []
-        for number, _, value in fields(data):
-            if number == 6 and isinstance(value, bytes):
-                attributes.append(value)
+def span(data: bytes, context: Context) -> RawSpan | None:
+    """A span; None where its ids are none. Raises WireError."""
+    known: Known = {}
+    attributes: list[bytes] = []
+    events: list[bytes] = []
+    links: list[bytes] = []
+    if not _walk(data, known, attributes, events, links):
+        for kept in (known, attributes, events, links):
+            kept.clear()
+        _walk_any(data, known, attributes, events, links)
+    if not _has_ids(known):
+        return None
+    parent = known.get(4)
+    parent_id = parent.hex() if isinstance(parent, bytes) and len(parent) == 8 else NO_PARENT
+    code, message = _status(known.get(15))
+    return RawSpan(
+        known[1].hex(),  # type: ignore[union-attr]
+        known[2].hex(),  # type: ignore[union-attr]
+        parent_id if parent_id != NO_PARENT else None,
+        _string(known.get(5)),
+        _small(known.get(6)),
+        _time(known.get(7)),
+        _time(known.get(8)),
+        code,
+        message,
+        (b"[" + b",".join(map(pair_json, attributes)) + b"]").decode(),
+        to_text([_inner(event, _EVENT, 3) for event in events]) if events else None,
+        to_text([_inner(link, _LINK, 4) for link in links]) if links else None,
+        _span_extra(known.get(3), known.get(10), known.get(12), known.get(14), known.get(16)),
+        context,
+    )
+
+
+def log(data: bytes, context: Context) -> RawLog:
+    """A log record. Raises WireError."""
+    known: Known = {}
+    attributes: list[bytes] = []
+    for number, _, value in fields(data):
+        if number == 6 and isinstance(value, bytes):
+            attributes.append(value)
+        else:
+            known[number] = value
+    time = _time(known.get(1))
+    body = known.get(5)
+    return RawLog(
+        _hex(known.get(9), 16),
+        _hex(known.get(10), 8),
+        _string(known.get(12)) or _event_name(attributes),
+        time if time is not None else _time(known.get(11)),
+        _small(known.get(2)),
+        to_text(any_value(body)) if isinstance(body, bytes) else None,
+        to_text([Raw(pair_json(pair)) for pair in attributes]),
+        _extra(_LOG_EXTRA, known.get(3), known.get(7), known.get(8)),
+        context,
+    )
+
+
+def _inner(data: bytes, names: dict[int, str], attributes: int) -> dict[str, Any]:
+    """An event or a link."""
+    out: dict[str, Any] = {}
+    pairs = []
+    for number, _, value in fields(data):
+        if number == attributes and isinstance(value, bytes):
+            pairs.append(Raw(pair_json(value)))
+        elif (word := names.get(number)) is not None:
+            if isinstance(value, bytes):
+                out[word] = value.hex() if word in ("traceId", "spanId") else text_of(value)
             else:
-                known[number] = value
-        time = _time(known.get(1))
-        body = known.get(5)
-        return RawLog(
-            _hex(known.get(9), 16),
-            _hex(known.get(10), 8),
-            _string(known.get(12)) or _event_name(attributes),
-            time if time is not None else _time(known.get(11)),
-            _small(known.get(2)),
-            to_text(any_value(body)) if isinstance(body, bytes) else None,
-            to_text([Raw(self._pairs.json(pair)) for pair in attributes]),
-            self._extra(known, _LOG_EXTRA),
-            context,
-        )
+                out[word] = str(value) if word == "timeUnixNano" else value
+    return out | ({"attributes": pairs} if pairs else {})
 
-    def _inner(self, data: bytes, names: dict[int, str], attributes: int) -> dict[str, Any]:
-        """An event or a link."""
-        out: dict[str, Any] = {}
-        pairs = []
-        for number, _, value in fields(data):
-            if number == attributes and isinstance(value, bytes):
-                pairs.append(Raw(self._pairs.json(value)))
-            elif (word := names.get(number)) is not None:
-                if isinstance(value, bytes):
-                    out[word] = value.hex() if word in ("traceId", "spanId") else text_of(value)
-                else:
-                    out[word] = str(value) if word == "timeUnixNano" else value
-        return out | ({"attributes": pairs} if pairs else {})
 
-    def _status(self, value: int | bytes | None) -> tuple[int, str]:
-        if not isinstance(value, bytes) or not value:
-            return 0, ""
-        known = self._statuses.get(value)
-        if known is None:
-            code, message = 0, ""
-            for number, _, inner in fields(value):
-                if number == 2:
-                    message = _string(inner)
-                elif number == 3:
-                    code = _small(inner)
-            if len(self._statuses) >= _REMEMBERED:
-                self._statuses.clear()
-            known = self._statuses[value] = code, message
-        return known
+def _has_ids(known: Known) -> bool:
+    trace_id, span_id = known.get(1), known.get(2)
+    if not isinstance(trace_id, bytes) or not isinstance(span_id, bytes):
+        return False
+    return len(trace_id) == 16 and len(span_id) == 8
 
-    def _extra(self, known: Known, names: dict[int, str]) -> str | None:
-        values = tuple(map(known.get, names))
-        if values in self._extras:
-            return self._extras[values]
-        told = {}
-        for word, value in zip(names.values(), values, strict=True):
-            if value:
-                told[word] = text_of(value) if isinstance(value, bytes) else value
-        if len(self._extras) >= _REMEMBERED:
-            self._extras.clear()
-        made = self._extras[values] = to_text(told) if told else None
-        return made
+
+def _status(value: int | bytes | None) -> tuple[int, str]:
+    code, message = 0, ""
+    for number, _, inner in fields(value) if isinstance(value, bytes) else ():
+        if number == 2:
+            message = _string(inner)
+        elif number == 3:
+            code = _small(inner)
+    return code, message
+
+
+def _extra(names: tuple[str, ...], *values: int | bytes | None) -> str | None:
+    told = {}
+    for word, value in zip(names, values, strict=True):
+        if value:
+            told[word] = text_of(value) if isinstance(value, bytes) else value
+    return to_text(told) if told else None
+
+
+@lru_cache(_REMEMBERED)
+def _span_extra(*values: int | bytes | None) -> str | None:
+    """Trace state, flags and dropped counts: the same for nearly all spans."""
+    return _extra(_SPAN_EXTRA, *values)
 
 
 def _walk(data: bytes, known: Known, attributes: list[bytes], events: list[bytes], links: list[bytes]) -> bool:

@@ -7,6 +7,7 @@ apart. Whatever is written in another way goes field by field, with the same res
 from __future__ import annotations
 
 import base64
+from functools import lru_cache
 from struct import Struct
 from typing import Any, Final
 
@@ -24,65 +25,58 @@ _quad = Struct("<Q").pack
 _encode = msgspec.json.Encoder().encode
 
 
-class Pairs:
-    """Key-value pairs to JSON. Not for several threads at once."""
+def pair_json(data: bytes) -> bytes:
+    """A ``KeyValue`` message as JSON. Raises WireError."""
+    return _short_pair(data) if len(data) <= _SHORT else _pair_json(data)
 
-    def __init__(self) -> None:
-        self._whole: dict[bytes, bytes] = {}
-        self._keys: dict[bytes, bytes] = {}
-        self._frames: dict[int, bytes] = {}
 
-    def json(self, data: bytes) -> bytes:
-        """A ``KeyValue`` message as JSON. Raises WireError."""
-        known = self._whole.get(data)
-        if known is not None:
-            return known
-        made = self._text_pair(data) or _encode(_pair(data))
-        if len(data) <= _SHORT:
-            if len(self._whole) >= _REMEMBERED:
-                self._whole.clear()
-            self._whole[data] = made
-        return made
+def check_pair(data: bytes) -> None:
+    """Find out whether ``pair_json`` gives something, without making what is long. Raises WireError."""
+    if len(data) <= _SHORT:
+        _short_pair(data)
+    elif not _text_at(data):
+        _pair(data)
 
-    def _text_pair(self, data: bytes) -> bytes | None:
-        """The JSON of a key and a text, where they are written in the shortest way; else None."""
-        if len(data) < 2 or data[0] != 0x0A or data[1] >= 0x80:
-            return None
-        key_end = 2 + data[1]
-        size = len(data) - key_end
-        frame = self._frames.get(size)
-        if frame is None:
-            frame = self._frame(size)
-        if not frame or not data.startswith(frame, key_end):
-            return None
+
+def _pair_json(data: bytes) -> bytes:
+    at = _text_at(data)
+    if at:
         try:
-            text = data[key_end + len(frame) :].decode()
-            head = self._keys.get(data[2:key_end]) or self._head(data[2:key_end])
+            return _head(data[2 : 2 + data[1]]) + _encode(data[at:].decode()) + b"}}"
         except UnicodeDecodeError:
-            return None
-        return head + _encode(text) + b"}}"
+            pass
+    return _encode(_pair(data))
 
-    def _frame(self, size: int) -> bytes:
-        """What stands before a text that ends a value of this size, tag and lengths included; nothing if none can."""
-        frame = b""
-        for width in range(1, 6):  # of the text's own length
-            for outer in (width, width + 1):  # of the length around both
-                text = size - 2 - width - outer
-                if text < 0:
-                    continue
-                tried = b"\x12" + _varint(1 + width + text) + b"\x0a" + _varint(text)
-                if len(tried) + text == size and len(tried) == 2 + width + outer:
-                    frame = tried
-        if len(self._frames) >= _REMEMBERED:
-            self._frames.clear()
-        self._frames[size] = frame
-        return frame
 
-    def _head(self, key: bytes) -> bytes:
-        if len(self._keys) >= _REMEMBERED:
-            self._keys.clear()
-        head = self._keys[key] = b'{"key":' + _encode(key.decode()) + b',"value":{"stringValue":'
-        return head
+_short_pair = lru_cache(_REMEMBERED)(_pair_json)
+
+
+def _text_at(data: bytes) -> int:
+    """Where the text of a key and a text begins, if they are written in the shortest way; else 0."""
+    if len(data) < 2 or data[0] != 0x0A or data[1] >= 0x80:
+        return 0
+    key_end = 2 + data[1]
+    frame = _frame(len(data) - key_end)
+    return key_end + len(frame) if frame and data.startswith(frame, key_end) else 0
+
+
+@lru_cache(1 << 16)
+def _frame(size: int) -> bytes:
+    """What stands before a text that ends a value of this size, tags and lengths included; nothing if none can."""
+    for width in range(1, 6):  # of the text's own length
+        for outer in (width, width + 1):  # of the length around both
+            text = size - 2 - width - outer
+            if text < 0:
+                continue
+            frame = b"\x12" + _varint(1 + width + text) + b"\x0a" + _varint(text)
+            if len(frame) == 2 + width + outer:
+                return frame
+    return b""
+
+
+@lru_cache(_REMEMBERED)
+def _head(key: bytes) -> bytes:
+    return b'{"key":' + _encode(key.decode()) + b',"value":{"stringValue":'
 
 
 def _varint(value: int) -> bytes:

@@ -66,19 +66,35 @@ class Source:
     """Named by the user, not found in a folder or archive."""
 
 
-def iter_sources(paths: Sequence[str | Path], note: PathNote) -> Iterator[Source]:
+def iter_sources(
+    paths: Sequence[str | Path], note: PathNote, wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[Source]:
     """Every stream under the paths, in order; folders recursively and sorted, hidden names left out.
 
     A source must be read before the next one is asked for. What cannot be opened is noted and passed over.
+
+    Args:
+        paths: files, folders, archives, or ``-``.
+        note: told what could not be read.
+        wanted: asked for each file, archives whole, before it is opened; where it says no the file is passed over.
     """
-    for path in paths:
-        if str(path) == "-":
+    for path, is_named in iter_files(paths, note):
+        if not wanted(path):
+            continue
+        if path == "-":
             yield from _from_stream("-", sys.stdin.buffer, None, True, note)
-        elif Path(path).is_dir():
-            for file in _files_below(Path(path), note):
-                yield from _from_file(file, False, note)
         else:
-            yield from _from_file(Path(path), True, note)
+            yield from _from_file(Path(path), is_named, note)
+
+
+def iter_files(paths: Sequence[str | Path], note: PathNote) -> Iterator[tuple[str, bool]]:
+    """The files under the paths, in order, and whether each was named itself."""
+    for path in paths:
+        if str(path) != "-" and Path(path).is_dir():
+            for file in _files_below(Path(path), note):
+                yield str(file), False
+        else:
+            yield str(path), True
 
 
 def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:

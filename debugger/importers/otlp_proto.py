@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from ._encode import to_text
-from ._proto_records import Records, is_log
+from ._proto_records import holder, is_good_span, is_log, log, span
 from ._proto_values import text_of
-from ._records import Batch, Context, Note, RawLog, RawSpan
+from ._records import Batch, Context, Note, RawLog, RawSpan, is_logs
 from ._wire import BYTES, WireError, fields, varint
 
 name: Final = "OTLP protobuf"
@@ -22,6 +22,9 @@ _LENGTH: Final = Struct(">I").unpack_from
 _TEXT_CONTROLS: Final = frozenset((9, 10, 13))
 _REQUEST_FIELD: Final = 0x0A
 """Field 1 of a request, of either kind: a list of what one resource sent."""
+_METRIC_KINDS: Final = (5, 7, 9, 10, 11)
+"""Gauge, sum, the two histograms, summary."""
+_NO_CONTEXT: Final = Context()
 _BATCH: Final = 1024
 _ENOUGH: Final = 1 << 18
 """Bytes that are gathered before whole requests are looked for."""
@@ -47,6 +50,54 @@ def _starts_request(head: bytes) -> bool:
         return False
     # A resource, or its spans where it has none; a resource begins with an attribute, which begins with its key.
     return inner in (0x0A, 0x12) and (below >= len(head) or inner == 0x12 or head[below] in (0x0A, 0x10))
+
+
+class Survey(NamedTuple):
+    """What reading a request would give."""
+
+    spans: int
+    logs: int
+    lost: list[str]
+    """A reason for each record that cannot be read."""
+
+
+def survey(request: bytes) -> Survey:
+    """Look through an export request for spans or log records, without making records where it can be told so.
+
+    Raises: WireError: it is not put together as a request, down to its records.
+    """
+    spans = logs = 0
+    lost: list[str] = []
+    reader = _Reader(lambda _, reason, skipped: lost.append(reason) if skipped else None)
+    for resource in _inner(request, 1):
+        for held in _inner(resource, 1):
+            holder(held, {}, attributes=1)
+        for scope in _inner(resource, 2):
+            for held in _inner(scope, 1):
+                holder(held, {}, attributes=3)
+            for record in _inner(scope, 2):
+                if is_good_span(record):
+                    spans += 1
+                else:
+                    reader.record(record, _NO_CONTEXT)
+    for batch in reader.flush():
+        if is_logs(batch):
+            logs += len(batch)
+        else:
+            spans += len(batch)
+    return Survey(spans, logs, lost)
+
+
+def data_points(request: bytes) -> int:
+    """How many points of measurement an export request for metrics holds. Raises WireError."""
+    metrics = (m for r in _inner(request, 1) for s in _inner(r, 2) for m in _inner(s, 2))
+    return sum(
+        1 for metric in metrics for kind in _METRIC_KINDS for data in _inner(metric, kind) for _ in _inner(data, 1)
+    )
+
+
+def _inner(message: bytes, wanted: int) -> Iterator[bytes]:
+    return (value for number, _, value in fields(message) if number == wanted and isinstance(value, bytes))
 
 
 def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
@@ -84,7 +135,6 @@ class _Reader:
 
     def __init__(self, note: Note) -> None:
         self._note = note
-        self._records = Records()
         self._spans: list[RawSpan] = []
         self._logs: list[RawLog] = []
 
@@ -141,7 +191,7 @@ class _Reader:
                 if kind != BYTES or not isinstance(value, bytes):
                     continue
                 if number == 1:
-                    resource = self._records.holder(value, {2: "droppedAttributesCount"}, attributes=1)
+                    resource = holder(value, {2: "droppedAttributesCount"}, attributes=1)
                 elif number == 2:
                     scopes.append(value)
                 elif number == 3:
@@ -160,9 +210,7 @@ class _Reader:
                 if kind != BYTES or not isinstance(value, bytes):
                     continue
                 if number == 1:
-                    scope = self._records.holder(
-                        value, {1: "name", 2: "version", 4: "droppedAttributesCount"}, attributes=3
-                    )
+                    scope = holder(value, {1: "name", 2: "version", 4: "droppedAttributesCount"}, attributes=3)
                 elif number == 2:
                     records.append(value)
                 elif number == 3:
@@ -174,21 +222,22 @@ class _Reader:
         extra = to_text(schemas) if schema or resource_schema else None
         context = Context(resource, scope, extra)
         for record in records:
-            self._record(record, context)
+            self.record(record, context)
 
-    def _record(self, data: bytes, context: Context) -> None:
+    def record(self, data: bytes, context: Context) -> None:
+        """A span or log record."""
         try:
             if is_log(data):
-                self._logs.append(self._records.log(data, context))
+                self._logs.append(log(data, context))
                 return
-            span = self._records.span(data, context)
+            found = span(data, context)
         except WireError as fault:
             self._note(None, f"a record that {fault}", True)
             return
-        if span is None:
+        if found is None:
             self._note(None, "a record that is neither span nor log record", True)
         else:
-            self._spans.append(span)
+            self._spans.append(found)
 
 
 def _framed(buffer: bytearray, at: int) -> tuple[int, int] | None:

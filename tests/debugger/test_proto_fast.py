@@ -15,6 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from debugger.importers import _proto_records, _proto_values, otlp_proto
 from debugger.importers._records import Batch
+from debugger.importers._wire import WireError
 
 ZOO = sorted((Path(__file__).parents[1] / "data" / "zoo").glob("*.pb.gz"))
 
@@ -30,7 +31,7 @@ def read(data: bytes) -> Read:
 def read_slowly(data: bytes) -> Read:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_proto_records, "_walk", lambda *_: False)
-        patch.setattr(_proto_values.Pairs, "json", lambda _, pair: _proto_values._encode(_proto_values._pair(pair)))
+        patch.setattr(_proto_records, "pair_json", lambda pair: _proto_values._encode(_proto_values._pair(pair)))
         return read(data)
 
 
@@ -111,6 +112,21 @@ def test_damaged_requests(span: Span, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(raw) - 1))
     raw[at] = data.draw(st.integers(0, 255))
     both(bytes(raw[: data.draw(st.integers(at, len(raw)))]))
+
+
+@given(st.lists(spans, min_size=1, max_size=3), st.data())
+def test_a_survey_says_what_reading_gives(found: list[Span], data: st.DataObject) -> None:
+    raw = bytearray(request_of(found))
+    if data.draw(st.booleans()):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    batches, notes = read(len(raw).to_bytes(4, "big") + bytes(raw))
+    try:
+        survey = otlp_proto.survey(bytes(raw))
+    except WireError:
+        assert notes
+        return
+    assert survey.spans + survey.logs == sum(map(len, batches))
+    assert survey.lost == [reason for _, reason, skipped in notes if skipped]
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 128, 129, 16_380, 16_384, 2_097_151, 2_097_152])
