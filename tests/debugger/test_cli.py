@@ -41,7 +41,7 @@ LIST_KEYS = [
 CALL_KEYS = [
     "span_id", "parent_span_id", "kind", "name", "convention", "agent_name", "provider", "model", "input_messages",
     "output_messages", "tool_name", "tool_call_id", "arguments", "result", "input_tokens", "output_tokens", "cost_usd",
-    "finish_reasons", "error", "start_unix_nano", "duration_ns",
+    "computed_cost", "finish_reasons", "error", "start_unix_nano", "duration_ns",
 ]  # fmt: skip
 
 
