@@ -79,6 +79,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, errors",
              show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
+        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
+             "first. Loading its file again brings it back", show=True),
         _key("traces.cancel", "escape", "cancel", "clear filter", "Stop loading and keep what is there; "
              "otherwise clear the filter"),
     ],
