@@ -144,8 +144,8 @@ def _head(out: Builder, view: Conversation) -> None:
         pieces.append(Piece(f"   {cost(call.usage.cost_nano_usd)}", "dim"))
     out.line(*pieces)
     if (computed := computed_cost(call)) is not None:
-        by = f"computed, not recorded: {computed.prices}, {computed.priced_as} on {computed.price_date}"
-        out.line(Piece(f"{cost(computed.nano_usd)} ", "dim"), Piece(one_line(by), "dim"), hang=2)
+        by = f"{cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}, not recorded"
+        out.line(Piece(one_line(by), "dim"), hang=2)
     if served := call.served_by:
         said = {"journal": "answered from the recording", "reused": "answered again from the recording",
                 "live": "run for real", "supplied": "supplied by hand"}.get(served, served)  # fmt: skip

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from debugger.analysis import prices
+from debugger.analysis.conversation import conversation, document_of
 from debugger.analysis.prices import computed_cost
 from runtime.messages import Call, Usage
 
@@ -64,3 +65,14 @@ def test_what_is_not_known_has_no_price(change: dict[str, object]) -> None:
 def test_without_the_extra_nothing_has_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prices, "_is_installed", lambda: False)
     assert computed_cost(CALL) is None
+
+
+def test_the_screen_tells_computed_from_recorded_cost() -> None:
+    def shown(call: Call) -> str:
+        return document_of(conversation(call)).text
+
+    assert "$0.0002 by genai-prices " in shown(CALL)
+    assert "for 2026-01-02, not recorded" in shown(CALL)
+    recorded = replace(CALL, usage=Usage(input_tokens=1000, output_tokens=100, cost_nano_usd=5_000_000))
+    assert "$0.0050" in shown(recorded)
+    assert "not recorded" not in shown(recorded)
