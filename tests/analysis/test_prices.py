@@ -75,4 +75,4 @@ def test_the_screen_tells_computed_from_recorded_cost() -> None:
     assert "for 2026-01-02, not recorded" in shown(CALL)
     recorded = replace(CALL, usage=Usage(input_tokens=1000, output_tokens=100, cost_nano_usd=5_000_000))
     assert "$0.0050" in shown(recorded)
-    assert "not recorded" not in shown(recorded)
+    assert "genai-prices" not in shown(recorded)
