@@ -12,6 +12,7 @@ from types import TracebackType
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.fidelity import with_conversation
 from ..analysis.snapshot_view import SnapshotView, snapshot_view
 from ..errors import ReplayError
 from ..receiver.child import ReceiverProcess
@@ -139,7 +140,8 @@ class StoreSession:
         recording = self._record(trace_id)
         source = next((row.source for row in self.traces() if row.trace_id == trace_id), "")
         taken = recording.time_of(span_id, anchor)
-        return snapshot_view(recording.snapshot(span_id, anchor), source=source, taken_unix_nano=taken)
+        snapshot = with_conversation(recording.snapshot(span_id, anchor), recording.calls)
+        return snapshot_view(snapshot, source=source, taken_unix_nano=taken)
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
