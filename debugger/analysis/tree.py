@@ -6,6 +6,7 @@ span that names itself and a cycle all end at the top level with a mark. Nothing
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -98,6 +99,17 @@ class Forest:
                 found = i
             i += self.size[i]
         return found
+
+
+def with_ancestors(forest: Forest, indices: Sequence[int]) -> array[int]:
+    """The spans and everything above them, ascending. Cost: linear; each ancestor is met once."""
+    shown = bytearray(len(forest))
+    for index in indices:
+        at = index
+        while at >= 0 and not shown[at]:
+            shown[at] = 1
+            at = forest.parent[at]
+    return array("i", [i for i, is_shown in enumerate(shown) if is_shown])
 
 
 def name_of(span: SpanRow) -> str:

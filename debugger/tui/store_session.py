@@ -12,18 +12,18 @@ from types import TracebackType
 from runtime.messages import Call
 from runtime.trace import Span
 
-from ..analysis.snapshot_view import SnapshotView, snapshot_view
 from ..errors import ReplayError
 from ..replay.keep import copy_beside
-from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
 from ..replay.recording import Recording
 from ..replay.run import run_replay
 from ..store import Store
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .trace_reading import TraceReading
 
 
-class StoreSession:
+class StoreSession(TraceReading):
     """Everything behind the screens, over the files and folders that the user named.
 
     Replays live in a folder of the session and go with it, unless the job names a file or ``keep`` writes one.
@@ -34,6 +34,7 @@ class StoreSession:
     """
 
     def __init__(self, paths: Sequence[str | Path], agent: str | None = None) -> None:
+        super().__init__()
         self.agent = agent
         self._paths = list(paths)
         self._replays: dict[str, Path] = {}
@@ -42,6 +43,8 @@ class StoreSession:
         self._folder = TemporaryDirectory(prefix="retrospan-")
         self._numbers = itertools.count(1)
         self._recording: Recording | None = None
+        self._recorded_at = -1
+        """The store's generation when the recording was last known to be up to date."""
         self._lock = Lock()
 
     def __enter__(self) -> StoreSession:
@@ -74,13 +77,6 @@ class StoreSession:
     def issues(self) -> list[IssueRow]:
         """What was odd in the inputs."""
         return self._store.issues()
-
-    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
-        """The state at a cut. Raises RestoreError."""
-        recording = self._record(trace_id)
-        source = next((row.source for row in self._store.traces() if row.trace_id == trace_id), "")
-        taken = recording.time_of(span_id, anchor)
-        return snapshot_view(recording.snapshot(span_id, anchor), source=source, taken_unix_nano=taken)
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
@@ -123,10 +119,13 @@ class StoreSession:
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette; the last one is kept, since its snapshot is asked for again and again."""
         with self._lock:
-            known = self._recording
-            if known is None or known.trace_id != trace_id or len(known.calls) != len(self._store.spans(trace_id)):
+            known, generation = self._recording, self._store.generation
+            if known is not None and generation != self._recorded_at:
+                # What was loaded since may have nothing to do with this trace.
+                known = known if len(known.calls) == len(self._store.spans(known.trace_id)) else None
+            if known is None or known.trace_id != trace_id:
                 known = Recording(trace_id, self._store.calls(trace_id), self._sources(trace_id))
-                self._recording = known
+            self._recording, self._recorded_at = known, generation
             return known
 
     def _sources(self, trace_id: str) -> list[Path]:

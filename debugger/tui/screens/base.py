@@ -12,6 +12,7 @@ from ...analysis.text import one_line
 from ..keymap import FIRST, bindings
 from ..latest import AskingScreen
 from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 
 ALWAYS: Sequence[Binding] = [b for b in bindings("app") if isinstance(b, Binding) and b.id in ("app.help", "app.quit")]
@@ -60,7 +61,9 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def offer_keys(self) -> None:
         """Write the key line again, for the pane that has the focus."""
         focused = self.focused
-        nodes = focused.ancestors_with_self if focused is not None else [self]
+        nodes: Sequence[object] = focused.ancestors_with_self if focused is not None else [self]
+        if isinstance(focused, FilterLine):
+            nodes = [focused]  # Every other key is a letter of what is typed.
         found: list[Binding] = []
         taken: set[str] = set()
         for binding in (b for node in nodes if node is not self.app for b in own_bindings(node)):

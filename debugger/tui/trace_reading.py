@@ -1,0 +1,78 @@
+"""The part of the session that reads traces in depth: search, whole calls, states at the playhead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from runtime.messages import Call
+from runtime.snapshot import Snapshot
+
+from ..analysis.playhead import StateView, Track, state_view, track_of
+from ..importers import LogRecord
+from ..replay.model import Anchor
+from ..replay.recording import Recording
+from ..store import Store
+
+
+class TraceReading:
+    """Questions about what was recorded, asked of a store."""
+
+    _store: Store
+
+    def _record(self, trace_id: str) -> Recording:
+        """The trace as a cassette."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        self._searching: set[int] = set()
+        self._search_lock = threading.Lock()
+
+    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+        """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
+        ident = threading.get_ident()
+        with self._search_lock:
+            self._searching.add(ident)
+        try:
+            return {text: frozenset(self._store.search(text, trace_id)) for text in texts}
+        finally:
+            with self._search_lock:
+                self._searching.discard(ident)
+
+    def stop_search(self) -> None:
+        """End all searches that run; they raise QueryCancelledError."""
+        with self._search_lock:
+            for ident in self._searching:
+                self._store.interrupt(ident)
+
+    def conversations(self) -> dict[str, str]:
+        """The conversation of each trace that names one."""
+        return self._store.conversations()
+
+    def calls(self, trace_id: str) -> list[Call]:
+        """What all spans of a trace mean, in timeline order."""
+        return self._store.calls(trace_id)
+
+    def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
+        """The log records of a span, by time."""
+        return self._store.logs(trace_id, span_id).get(span_id, [])
+
+    def track(self, trace_id: str) -> Track:
+        """The events of a trace. Raises RestoreError."""
+        return track_of(trace_id, self._record(trace_id).cursor.timeline.events)
+
+    def position_of(self, trace_id: str, span_id: str, anchor: Anchor) -> int:
+        """The position of a cut. Raises RestoreError."""
+        return self._record(trace_id).cursor.position_of(span_id, anchor)
+
+    def state(self, trace_id: str, position: int, since: int | None) -> StateView:
+        """The state after an event, and what changed since another one. Raises RestoreError."""
+        recording = self._record(trace_id)
+        cursor = recording.cursor
+        now = cursor.at(position)
+        before: Snapshot | None = None
+        if since is not None and cursor.has_state(since):
+            before = cursor.at(since)
+        source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
+        taken = cursor.timeline.events[position].time_unix_nano
+        return state_view(position, now, before, since, source=source, taken_unix_nano=taken)
