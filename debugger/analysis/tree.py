@@ -112,6 +112,22 @@ def with_ancestors(forest: Forest, indices: Sequence[int]) -> array[int]:
     return array("i", [i for i, is_shown in enumerate(shown) if is_shown])
 
 
+_GROWTH = 40
+
+
+def context_growth(forest: Forest, index: int) -> tuple[int, ...]:
+    """Input tokens of the last model calls under the same parent up to this one, where known. Cost: O(siblings)."""
+    parent = forest.parent[index]
+    found = []
+    at = parent + 1 if parent >= 0 else 0
+    while at <= index:
+        row = forest.rows[at]
+        if row.kind == "llm" and row.input_tokens is not None:
+            found.append(row.input_tokens)
+        at += forest.size[at]
+    return tuple(found[-_GROWTH:])
+
+
 def name_of(span: SpanRow) -> str:
     """What a row calls a span: the agent's or tool's own name where it has one."""
     named = span.agent_name if span.kind == "agent" else span.tool_name if span.kind == "tool" else None

@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
-    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "replay", "report", "question", "notes"
-]
+    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
+    "question", "notes",
+]  # fmt: skip
 """A part of the program with keys of its own."""
 
 TITLES: dict[Group, str] = {
@@ -21,6 +22,8 @@ TITLES: dict[Group, str] = {
     "trace": "trace",
     "timeline": "timeline",
     "detail": "detail pane",
+    "text": "texts",
+    "thread": "conversation of the trace",
     "replay": "replay",
     "report": "report of a replay",
     "question": "before a replay",
@@ -32,7 +35,7 @@ TITLES: dict[Group, str] = {
 """What the help calls each group, in the order in which it shows them."""
 
 FIRST = (
-    "timeline.open", "detail.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
+    "timeline.open", "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
     "report.unfold", "replay.open", "replay.save", "trace.search", "screen.next", "trace.next_match", "trace.only",
 )  # fmt: skip
 """Keys that the key line offers before others, as room is short."""
@@ -40,8 +43,8 @@ FIRST = (
 _DISPLAY: dict[str, str] = {
     "up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "⏎", "escape": "esc", "question_mark": "?",
     "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
-    "N": "N", "left_square_bracket": "[", "right_square_bracket": "]",
-    "left_curly_bracket": "{", "right_curly_bracket": "}", "upper_n": "N",
+    "left_square_bracket": "[", "right_square_bracket": "]",
+    "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
     "plus": "+", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
     "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
@@ -59,7 +62,9 @@ def _key(id_: str, keys: str, action: str, label: str, sentence: str, *, show: b
 _KEYS: dict[Group, list[Binding]] = {
     "app": [
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
-        _key("app.theme", "t", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
+        _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
+             "by name"),
+        _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
     ],
@@ -131,6 +136,12 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
         _key("trace.tab2", "2", "tab('attributes')", "attributes", "Show the span as it was recorded"),
         _key("trace.tab3", "3", "tab('snapshot')", "snapshot", "Show the rebuilt state"),
+        _key("trace.tab4", "4", "tab('request')", "request", "Show the request and the answer of a model call as JSON"),
+        _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
+        _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
+             "back", show=True),
+        _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
+             "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
         _key("trace.back", "escape", "back", "back", "Back to the timeline, then to the list of traces"),
     ],
@@ -177,12 +188,30 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("report.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again"),
     ],
     "detail": [
-        _key("detail.unfold", "enter,space", "toggle_fold", "unfold", "Show all of the long text under the cursor, "
-             "or fold it again", show=True),
-        _key("detail.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again",
-             show=True),
         _key("detail.left", "left,h", "tab(-1)", "previous tab", "Show the previous tab"),
         _key("detail.right", "right,l", "tab(1)", "tabs", "Show the next tab", show=True),
+    ],
+    "text": [
+        _key("text.unfold", "enter,space", "toggle_fold", "unfold", "Show all of the long text under the cursor, or "
+             "fold it again; on a line that ends in { or [ fold what is inside", show=True),
+        _key("text.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold everything, or fold long texts again",
+             show=True),
+        _key("text.find", "slash", "find", "find", "Find a text on this page", show=True),
+        _key("text.next", "n", "match(1)", "next match", "Go to the next place where it is found"),
+        _key("text.previous", "N", "match(-1)", "previous match", "Go to the previous place where it is found"),
+        _key("text.end", "escape", "end_find", "end finding", "Find nothing any more"),
+        _key("text.copy", "y", "copy", "copy", "Copy the text under the cursor, also what is folded away; works over "
+             "SSH where the terminal allows it", show=True),
+        _key("text.copy_all", "Y", "copy_all", "copy all", "Copy everything on this page"),
+        _key("text.write", "ctrl+s", "write", "to file", "Write everything on this page to a file in the present "
+             "folder"),
+    ],
+    "thread": [
+        _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
+             show=True),
+        _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
+        _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
+        _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "

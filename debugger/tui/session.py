@@ -26,6 +26,10 @@ class Session(Protocol):
     def agent(self) -> str | None:
         """The agent that the user named for all replays, as ``FILE.py:NAME``; None leaves it to each trace."""
 
+    @property
+    def generation(self) -> int:
+        """Goes up whenever there may be more traces or spans than before. Does not block."""
+
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs. Traces that are read already can be listed while it runs."""
 

@@ -28,6 +28,11 @@ class TraceReading:
         self._searching: set[int] = set()
         self._search_lock = threading.Lock()
 
+    @property
+    def generation(self) -> int:
+        """Goes up with everything that is loaded."""
+        return self._store.generation
+
     def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
         """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
         ident = threading.get_ident()

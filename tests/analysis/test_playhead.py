@@ -9,7 +9,7 @@ from debugger.analysis.playhead import MOST_FRAMES, state_view, track_of
 from debugger.analysis.state_changes import changes_into, snapshot_changes
 from runtime.messages import Outcome
 from runtime.snapshot import SnapshotCursor
-from runtime.trace import AgentEnd, AgentStart, MemoryWrite, ToolEnd, ToolStart, events_of  # noqa: F401
+from runtime.trace import AgentEnd, AgentStart
 from tests.tui.test_real_app import SAMPLES
 
 

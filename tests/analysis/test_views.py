@@ -142,7 +142,7 @@ def test_a_long_text_folds_to_a_screenful_and_unfolds_completely(text):
     out.text("long", text)
     document = out.document()
     assert len(unfolded(document, frozenset())) <= 25
-    whole = "".join(line.text for line, _ in unfolded(document, frozenset(("long",)))[:-1])
+    whole = "".join(line.text for line, _, _ in unfolded(document, frozenset(("long",)))[:-1])
     assert whole == text.replace("\n", "")
 
 
@@ -315,7 +315,7 @@ def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
     parameters = {"temperature": 0.2, "stop": ["x"]}
     call = llm(USER, tool_definitions=tools, parameters=parameters, output_schema={"type": "object"})
     document = document_of(conversation(call))
-    shown = "\n".join(line.text for line, _ in unfolded(document, frozenset()))
+    shown = "\n".join(line.text for line, _, _ in unfolded(document, frozenset()))
     assert 'parameters temperature 0.2 · stop ["x"]' in shown
     assert "tools offered look, go␛" in shown
     assert "Looks around" not in shown

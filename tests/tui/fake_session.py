@@ -252,6 +252,7 @@ class FakeSession:
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
         self.kept: list[str] = []
+        self.generation = 0
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)

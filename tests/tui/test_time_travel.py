@@ -16,7 +16,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 def test_the_playhead_steps_event_by_event(size):
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "right_square_bracket")
-        assert "event  2 of 24" in " ".join(desk.screen.split("▶")).replace("event 2", "event  2")
+        assert "event 2 of 24" in desk.screen
         assert "chat gpt-4o-mini starts" in desk.screen
         await desk.press("right_square_bracket")
         assert "event 3 of 24" in desk.screen
@@ -26,7 +26,7 @@ def test_the_playhead_steps_event_by_event(size):
         if size == WIDE:
             assert "changed since event 3" in desk.screen
             assert "a walk at event [-2-]{+3+}" in desk.screen
-            assert "┃" in desk.line("call ")
+            assert "┃" in desk.line("call  ")
         await desk.press("left_square_bracket", "right_curly_bracket", "left_curly_bracket", "left_curly_bracket")
         assert "event 1 of 24" in desk.screen
         await desk.press("left_square_bracket")

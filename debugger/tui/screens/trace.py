@@ -17,11 +17,12 @@ from ...analysis.conversation import conversation, document_of
 from ...analysis.critical import CriticalPath, critical_path
 from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
+from ...analysis.request_view import events_document, request_document
 from ...analysis.rhythm import Rhythm, rhythm_of
 from ...analysis.text import duration, plural
 from ...analysis.timeline import Axis, zoomed
 from ...analysis.traces import trace_facts, trace_name
-from ...analysis.tree import Forest, build_forest
+from ...analysis.tree import Forest, build_forest, context_growth
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -34,6 +35,7 @@ from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
 from .notes import NotesScreen, issues_document
+from .thread import ThreadScreen
 from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
@@ -58,6 +60,8 @@ class TraceModel:
     axis: Axis | None
     family: tuple[TraceRow, ...]
     """The recording and its replays, oldest first."""
+    newest: int
+    """The span that started last."""
     ended: str
     """How a replay ended, in a word; empty for a recording and where it is not known."""
 
@@ -95,6 +99,10 @@ class TraceScreen(TraceSearch, TraceTime):
         self._critical: Latest[Forest, CriticalPath] = Latest(
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
+        self.follows = False
+        """The cursor goes to each new span."""
+        self._seen = session.generation
+        self._more: Latest[str, TraceRow | None] = Latest(self, "more", self._find_row, self._show_more, self._no_more)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
         )
@@ -119,6 +127,7 @@ class TraceScreen(TraceSearch, TraceTime):
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
         self._open.ask(self.row.trace_id)
+        self.set_interval(1, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
@@ -138,6 +147,8 @@ class TraceScreen(TraceSearch, TraceTime):
         yield Run(f" {sign}{trace_name(self.row.name)}", "strong")
         if self.row.errors:
             yield Run(f"  ✗{self.row.errors:,}", "error")
+        if self.follows:
+            yield Run("  following", "good")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -206,7 +217,10 @@ class TraceScreen(TraceSearch, TraceTime):
 
     def _find_trace(self, trace_id: str) -> TraceModel:
         forest = build_forest(self._session.spans(trace_id))
-        return TraceModel(forest, timeline_axis(forest), self._find_family(trace_id), self._find_end(forest))
+        starts = [row.start_unix_nano or 0 for row in forest.rows]
+        newest = starts.index(max(starts)) if starts else 0
+        family = self._find_family(trace_id)
+        return TraceModel(forest, timeline_axis(forest), family, newest, self._find_end(forest))
 
     def _find_end(self, forest: Forest) -> str:
         """What the run span of a replay says of its end; a replay that was killed left spans open."""
@@ -229,6 +243,8 @@ class TraceScreen(TraceSearch, TraceTime):
         self.timeline.show(model.forest, model.axis)
         self.draw_time()
         self._rhythm.ask(model.forest)
+        if self.follows and len(model.forest):
+            self.timeline.place(model.newest)
         self.search_again()
         self._show_family("", model.family)
         if not len(model.forest):
@@ -263,9 +279,12 @@ class TraceScreen(TraceSearch, TraceTime):
         previous = None if before is None else self._session.call(trace_id, forest.rows[before].span_id)
         spans = self._session.span(trace_id, wanted.span_id)
         marks = forest.marks_of(wanted.index)
+        growth = context_growth(forest, wanted.index) if call.kind == "llm" else ()
         return {
-            "conversation": document_of(conversation(call, previous), marks),
+            "conversation": document_of(conversation(call, previous, growth), marks),
             "attributes": attributes_document(spans, marks),
+            "request": request_document(call),
+            "events": events_document(spans, self._session.logs(trace_id, wanted.span_id)),
         }
 
     def _show_details(self, _: SpanQuestion, documents: dict[Tab, Document]) -> None:
@@ -290,6 +309,45 @@ class TraceScreen(TraceSearch, TraceTime):
         self.detail.choose(tab)
         if self.has_class("-narrow"):
             self.focus_pane(self.detail.view)
+
+    # A trace that is still running.
+
+    def _look(self) -> None:
+        """See whether there is more of the trace, if anything was loaded since."""
+        generation = self._session.generation
+        if generation != self._seen and not self._more.is_running:
+            self._seen = generation
+            self._more.ask(self.row.trace_id)
+
+    def _find_row(self, trace_id: str) -> TraceRow | None:
+        return next((row for row in self._session.traces() if row.trace_id == trace_id), None)
+
+    def _show_more(self, trace_id: str, row: TraceRow | None) -> None:
+        if row is not None and row != self.row:
+            self.row = row
+            self.forget_track()
+            self._open.ask(trace_id)
+
+    def _no_more(self, _: str, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
+
+    def action_follow(self) -> None:
+        """Let the cursor go to each new span, or no longer."""
+        self.follows = not self.follows
+        said = "The cursor goes to each new span as it arrives; F ends that." if self.follows else "The cursor stays."
+        self.say(said)
+        self.draw_header()
+
+    def action_thread(self) -> None:
+        """Show the conversation of the whole trace."""
+        span = self.timeline.selected
+        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self._from_thread))
+
+    def _from_thread(self, span_id: str | None) -> None:
+        at = None if span_id is None else self.timeline.forest.find(span_id)
+        if at is not None:
+            self.timeline.go_to(at)
+        self.focus_pane(self.timeline)
 
     def action_branch(self) -> None:
         """Go to the next branch."""

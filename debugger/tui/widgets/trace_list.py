@@ -9,6 +9,9 @@ from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_
 from ...store.rows import TraceRow
 from .drawn import Drawable, Drawn, Run
 
+_STARTED = 15
+"""Cells of a date; one of another year is longer."""
+
 
 class TraceList(Drawn):
     """The traces that pass the filter. Cost of a key: two rows drawn; of a filter or sort: one pass over the rows."""
@@ -18,6 +21,7 @@ class TraceList(Drawn):
         self.traces: tuple[TraceRow, ...] = ()
         self.lines: tuple[TraceLine | GroupLine, ...] = ()
         self.arrangement = Arrangement()
+        self._started = _STARTED
         self.shown = 0
         """Traces that pass the filter."""
         self.empty_text: tuple[str, ...] = ("Loading…",)
@@ -31,6 +35,7 @@ class TraceList(Drawn):
         """Filter and sort again."""
         kept = self.selected
         self.lines = trace_lines(self.traces, self.arrangement)
+        self._started = max([_STARTED, *(len(line.started) for line in self.lines if isinstance(line, TraceLine))])
         rows = [line.row if isinstance(line, TraceLine) else None for line in self.lines]
         place = next((i for i, row in enumerate(rows) if row and kept and row.trace_id == kept.trace_id), None)
         if place is None:
@@ -47,7 +52,7 @@ class TraceList(Drawn):
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
         wanted: list[tuple[str, int, bool, int]] = [
-            ("started", 15, False, 0),
+            ("started", self._started, False, 0),
             ("service", 14, False, 110),
             ("took", 9, True, 40),
             ("spans", 6, True, 104),
