@@ -82,11 +82,22 @@ def _parse(words: list[str]) -> argparse.Namespace:
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)
         return parser.parse_args(words)
+    words, program = _split_program(words)
     parser = build_parser(words)
     args = parser.parse_args(words)
+    args.program = program
     if not hasattr(args, "run"):
         parser.error("a command is needed, such as `retrospan show FILE`")
     return args
+
+
+def _split_program(words: list[str]) -> tuple[list[str], list[str] | None]:
+    """The words before ``--`` and the program after it, of a command that runs one."""
+    takes = any(command.takes_program and words[:1] == [command.name] for command in COMMANDS)
+    if not takes or "--" not in words:
+        return words, None
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,12 +7,20 @@ DebuggerError
 │   ├── UnknownSpanError      the trace has no span with this id
 │   ├── ShortIdError          too few digits to name anything by
 │   ├── AmbiguousIdError      the beginning of an id fits several
-│   └── QueryCancelledError   a query was interrupted
+│   ├── QueryCancelledError   a query was interrupted
+│   └── LibraryError          the library cannot be opened, read or written
+│       └── NewerLibraryError a newer version has written it
+├── ReceiverError         the receiver cannot be started
+│   ├── PortInUseError    another program listens there
+│   ├── NotLoopbackError  reachable from outside, without a token
+│   └── NoGrpcError       gRPC was asked for and is not installed
 └── ReplayError           a replay that cannot be started
     └── EntryPointError   the function to run is not known, not found or not trusted
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class DebuggerError(Exception):
@@ -76,6 +84,35 @@ class QueryCancelledError(StoreError):
         super().__init__(f"query {query!r} was cancelled")
 
 
+class LibraryError(StoreError):
+    """The library cannot be opened, read or written."""
+
+    @classmethod
+    def from_system(cls, folder: Path, fault: OSError) -> LibraryError:
+        """What the system refused."""
+        return cls(
+            f"{fault.filename or folder}: the library cannot be written ({(fault.strerror or str(fault)).lower()})"
+        )
+
+    @classmethod
+    def from_database(cls, folder: Path, fault: Exception) -> LibraryError:
+        """What the database said, in one line."""
+        said = str(fault).strip().partition("\n")[0]
+        return cls(f"{folder}: the library cannot be used ({said})")
+
+
+class NewerLibraryError(LibraryError):
+    """A newer version has written it, and this one would not know what it means."""
+
+    def __init__(self, folder: Path, found: int, known: int) -> None:
+        self.folder = folder
+        self.found = found
+        self.known = known
+        super().__init__(
+            f"{folder}: the library is of version {found}, and this retrospan knows {known}", hint="update retrospan"
+        )
+
+
 def _listed(ids: tuple[str, ...], most: int = 5) -> str:
     shown = ", ".join(ids[:most])
     return shown + (f" and {len(ids) - most} more" if len(ids) > most else "")
@@ -87,3 +124,40 @@ class ReplayError(DebuggerError):
 
 class EntryPointError(ReplayError):
     """The function to run is not known, not found or not trusted."""
+
+
+class ReceiverError(DebuggerError):
+    """A receiver that cannot be started, or cannot go on."""
+
+
+class PortInUseError(ReceiverError):
+    """Another program listens on the port."""
+
+    def __init__(self, what: str, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        option = "--grpc-port" if what == "gRPC" else "--http-port"
+        super().__init__(
+            f"port {port} of {host} is in use, so {what} cannot be received there",
+            hint=f"stop what listens there (another `retrospan listen`, a Collector?), or take another port with "
+            f"`{option} {port + 10}` and name it to the exporters",
+        )
+
+
+class NotLoopbackError(ReceiverError):
+    """An address that others can reach, without a token of some length."""
+
+    def __init__(self, host: str, why: str) -> None:
+        self.host = host
+        super().__init__(
+            f"{host} can be reached from other machines, and {why}",
+            hint="put a secret of 16 characters or more into the environment variable RETROSPAN_TOKEN; exporters send "
+            "it as the header `Authorization: Bearer SECRET`",
+        )
+
+
+class NoGrpcError(ReceiverError):
+    """gRPC was asked for, and its package is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("gRPC needs the package grpcio", hint="pip install 'retrospan[grpc]'")

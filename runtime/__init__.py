@@ -28,6 +28,13 @@ if TYPE_CHECKING:
         run_sync,
         run_with,
     )
+    from .errors import (
+        ContextNotFoundError,
+        ReplayStop,
+        RuntimeFault,
+        SnapshotDisabledError,
+        is_snapshot_disabled_error,
+    )
     from .journal import STRICT, ReplayPolicy, ReplaySession
     from .messages import Message, Request, Usage
     from .models import AnthropicModel, FaultyModel, Model, OpenAIModel, Reply, ScriptedModel, call, say
@@ -40,6 +47,9 @@ _HOMES = {
     "agents": (
         "Agent", "Answer", "Memory", "Run", "agent", "dump_snapshot", "memory", "new_id", "now", "prompt", "random",
         "reborn", "resource", "resume", "run_sync", "run_with",
+    ),
+    "errors": (
+        "ContextNotFoundError", "ReplayStop", "RuntimeFault", "SnapshotDisabledError", "is_snapshot_disabled_error",
     ),
     "journal": ("STRICT", "ReplayPolicy", "ReplaySession"),
     "messages": ("Message", "Request", "Usage"),
@@ -57,6 +67,7 @@ __all__ = [
     "Agent",
     "Answer",
     "AnthropicModel",
+    "ContextNotFoundError",
     "FaultyModel",
     "Frame",
     "Memory",
@@ -66,18 +77,22 @@ __all__ = [
     "OtlpJsonFileExporter",
     "ReplayPolicy",
     "ReplaySession",
+    "ReplayStop",
     "Reply",
     "Request",
     "RestoreError",
     "Run",
+    "RuntimeFault",
     "ScriptedModel",
     "Snapshot",
+    "SnapshotDisabledError",
     "Tool",
     "TraceEvent",
     "Usage",
     "agent",
     "call",
     "dump_snapshot",
+    "is_snapshot_disabled_error",
     "memory",
     "new_id",
     "now",

@@ -158,6 +158,12 @@ class ModelError(RuntimeFault):
         found = _MODEL_FACTS.match(str(self))
         return (found[3] or None) if found else None
 
+    @property
+    def detail(self) -> str:
+        """What happened, without the facts before it."""
+        found = _MODEL_FACTS.match(str(self))
+        return str(self)[found.end() :] if found else str(self)
+
 
 class ModelSetupError(ModelError):
     """The model cannot be asked at all: its SDK is not installed, or the key is not in the environment."""
@@ -231,6 +237,8 @@ class ReplayedError(RuntimeFault):
 class ReplayStop(BaseException):
     """Ends a replay that came to its cut or diverged; the agent's own ``except Exception`` must not catch it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, where: str = "") -> None:
+        """``reason`` is ``past_cut`` or ``diverged``; ``where`` says at which call and why."""
         self.reason = reason
-        super().__init__(reason)
+        said = {"past_cut": "the replay has come to the end of what may answer", "diverged": "the replay diverged"}
+        super().__init__(said.get(reason, reason) + (f" at {where}" if where else ""))

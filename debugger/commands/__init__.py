@@ -16,6 +16,8 @@ class Command(NamedTuple):
     module: str
     """Name of the module in this package."""
     help: str
+    takes_program: bool = False
+    """Words after ``--`` are a program to run, not input."""
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -23,7 +25,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("list", "list_traces", "list the traces in files or folders"),
     Command("show", "show", "show the calls of the traces as a tree"),
     Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
-    Command("replay", "replay", "run the agent of a trace again, answered from the recording"),
+    Command("replay", "replay", "run the agent of a trace again, answered from the recording", takes_program=True),
+    Command("record", "record", "run a program and record what it asks of its models", takes_program=True),
+    Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
 )
 """In the order of ``--help``."""
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError, ReplayError
+from . import _program
 from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
@@ -49,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    _program.add_program(parser)
 
 
 def run(args: Namespace) -> int:
@@ -56,6 +58,8 @@ def run(args: Namespace) -> int:
     from ..replay.report import is_yes, report_to_json
     from ._json import dump
 
+    if args.program is not None:
+        return _program.replay(args)
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
@@ -68,7 +72,7 @@ def run(args: Namespace) -> int:
         found = [report_to_json(report) for report in reports]
         sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
     else:
-        sys.stdout.write("\n".join(_text(report) for report in reports))
+        sys.stdout.write("\n".join(text_of_report(report) for report in reports))
     unsaved = bool(args.output) and any(report.trace_fault for report in reports)
     return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
@@ -180,7 +184,8 @@ def say(text: str) -> None:
     sys.stderr.write(f"retrospan: {visible(text)}\n")
 
 
-def _text(report: ReplayReport) -> str:
+def text_of_report(report: ReplayReport) -> str:
+    """The report as text."""
     from dataclasses import replace
 
     from ..analysis.replay_view import result_document

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.messages import Message, ToolDefinition
 
 from ._cut import mend_cut_json
-from ._shapes import messages_of, parts_of, tool_definitions_of
+from .shapes import messages_of, parts_of, tool_definitions_of
 
 
 class Content:

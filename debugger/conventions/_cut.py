@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, Final
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+|"')
+_TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]+|"')
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 

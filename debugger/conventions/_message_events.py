@@ -13,7 +13,7 @@ from runtime.messages import Message, ToolCallPart, ToolCallResponsePart, parse_
 from runtime.trace import Span
 
 from ..importers import LogRecord
-from ._shapes import decoded, messages_of, parts_of, plain_content, tool_calls_of
+from .shapes import decoded, messages_of, parts_of, plain_content, tool_calls_of
 
 ROLES: Final = {
     "gen_ai.system.message": "system",

@@ -12,8 +12,8 @@ from typing import Any, Final
 from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts
-from ._shapes import messages_of, parts_of, tool_definitions_of
 from ._view import View, text
+from .shapes import messages_of, parts_of, tool_definitions_of
 
 from runtime.messages import Message, TextPart, parse_json_text  # isort: skip
 

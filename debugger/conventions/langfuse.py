@@ -9,8 +9,8 @@ from runtime.messages import CallKind, parse_json_text
 
 from ._draft import Draft
 from ._facts import Facts, Names, nano_usd
-from ._shapes import decoded, messages_of, tool_definitions_of
 from ._view import View, whole
+from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "langfuse"
 version: Final = 1

@@ -13,8 +13,8 @@ from runtime.messages import CallKind, Message, TextPart
 from ._draft import Draft
 from ._facts import Facts, Names
 from ._message_events import conversation, of_list
-from ._shapes import decoded, messages_of, tool_definitions_of
 from ._view import View, text, whole
+from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "logfire"
 version: Final = 1

@@ -25,8 +25,8 @@ from runtime.messages import (
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._flat import flat_items
-from ._shapes import decoded, messages_of, part_of, tool_calls_of, tool_definition_of
 from ._view import View, text
+from .shapes import decoded, messages_of, part_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
 version: Final = 1

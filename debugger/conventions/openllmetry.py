@@ -14,8 +14,8 @@ from runtime.messages import CallKind, Message, Part, TextPart, ToolCallResponse
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._flat import flat_items
-from ._shapes import decoded, messages_of, tool_calls_of
 from ._view import View, text
+from .shapes import decoded, messages_of, tool_calls_of
 
 name: Final = "openllmetry"
 version: Final = 1

@@ -15,8 +15,8 @@ from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._message_events import conversation, of_list
-from ._shapes import messages_of, tool_definitions_of
 from ._view import View, text
+from .shapes import messages_of, tool_definitions_of
 
 name: Final = "pydantic_ai"
 version: Final = 1

@@ -14,8 +14,8 @@ from runtime.trace import Span
 
 from ..importers import load_text
 from ._rejelly_marks import Recorded, error_of, events_of_span, is_aborted, marks_of, tool_marks
-from ._shapes import messages_of, tool_definitions_of
 from ._view import Promoted, View, text, whole
+from .shapes import messages_of, tool_definitions_of
 
 name: Final = "rejelly"
 version: Final = 1

@@ -12,8 +12,8 @@ from runtime.messages import parse_json_text
 from ._draft import Draft
 from ._facts import Facts
 from ._message_events import CHOICE
-from ._shapes import decoded, plain_content
 from ._view import View
+from .shapes import decoded, plain_content
 
 name: Final = "strands"
 version: Final = 1

@@ -13,8 +13,8 @@ from runtime.messages import CallKind, Message, Part, ReasoningPart, TextPart, T
 
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
-from ._shapes import decoded, messages_of, tool_definitions_of
 from ._view import View, text
+from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "vercel_ai"
 version: Final = 1

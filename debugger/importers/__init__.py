@@ -11,9 +11,10 @@ from typing import Protocol
 
 from . import console_json, jaeger_json, otlp_json, otlp_proto, rejelly, zipkin_json
 from ._records import Batch, Context, LogRecord, Note, RawLog, RawSpan, is_logs, is_spans
-from ._source import Counter, PathNote, Source, iter_sources
+from ._source import Counter, PathNote, Source, iter_files, iter_sources
 from ._unknown import looks_like
 from ._values import any_value, integer, key_values, load_text, log_record, span_events, span_links
+from ._wire import WireError
 
 
 class Format(Protocol):
@@ -55,11 +56,13 @@ __all__ = [
     "RawLog",
     "RawSpan",
     "Source",
+    "WireError",
     "any_value",
     "format_of",
     "integer",
     "is_logs",
     "is_spans",
+    "iter_files",
     "iter_sources",
     "key_values",
     "load_text",

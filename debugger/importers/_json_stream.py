@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._lines import depth_after, iter_lines
+from ._lines import MAX_DEPTH, depth_after, iter_lines
 from ._otlp_slow import parse_lenient
 from ._records import Note
 
@@ -15,14 +15,21 @@ _MAX_LINES = 1 << 24
 def iter_values(blocks: Iterable[bytes], note: Note) -> Iterator[tuple[int, Any]]:
     """The values of a file with the line that each begins on. Never raises for what is in the blocks.
 
-    A value that is torn costs only itself where the next one begins on a line of its own, as the same kind of opening.
+    What is nested beyond all sense is passed over up to the next object that begins on a line of its own. A value
+    that is torn costs only itself where the next one begins on a line of its own, as the same kind of opening.
     """
     pending: list[bytes] = []
     start = depth = 0
     opening = b""
+    lost = False
     for number, line in enumerate(iter_lines(blocks), 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
+        if lost:
+            # Only a line that can be nothing but the next value is looked at.
+            if line.rstrip() != b"{":
+                continue
+            lost = False
         if pending and opening and line.rstrip() == opening:
             note(start, "ends in the middle", True)
             pending = []
@@ -35,7 +42,10 @@ def iter_values(blocks: Iterable[bytes], note: Note) -> Iterator[tuple[int, Any]
             opening = bare if bare == b"{" else b""
         pending.append(line)
         depth += depth_after(line)
-        if depth <= 0 or len(pending) > _MAX_LINES:
+        if depth > MAX_DEPTH:
+            note(start, "nested too deeply", True)
+            pending, lost = [], True
+        elif depth <= 0 or len(pending) > _MAX_LINES:
             yield from _values(pending, start, note)
             pending = []
     if pending:

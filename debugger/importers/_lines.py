@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]|"')
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|"')
+MAX_DEPTH: Final = 100_000
+"""No decoder here reads half as deep: input that opens more brackets is given up instead of being collected."""
 
 
 def iter_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -27,12 +29,17 @@ def iter_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def depth_after(line: bytes) -> int:
-    """How many brackets a piece of JSON leaves open; a string cut by the end of the line counts as one more."""
+    """How many brackets a piece of JSON leaves open; a string cut by the end of the line counts as one more.
+
+    Counting ends above ``MAX_DEPTH``.
+    """
     depth = 0
     for match in _TOKEN.finditer(line):
         token = match[0]
         if token in (b"{", b"["):
             depth += 1
+            if depth > MAX_DEPTH:
+                return depth
         elif token in (b"}", b"]"):
             depth -= 1
         elif token == b'"':

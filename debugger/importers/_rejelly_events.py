@@ -14,6 +14,7 @@ from ._records import Note
 
 _ARRAY_OF_EVENTS: Final = re.compile(r'\[|\{[^\[\]{}]*"events"\s*:\s*\[')
 _FRESH_LINE: Final = re.compile(r"\n(?=[{\[])")
+_MOST_TRIES: Final = 1_000
 _GAP: Final = re.compile(r"[\s,]*")
 _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
@@ -116,6 +117,7 @@ class _Slow:
     def events(self) -> Iterator[Event]:
         """All events up to the end of the text."""
         place = self._next(0)
+        tries = 0
         while place < len(self._text):
             opening = _ARRAY_OF_EVENTS.match(self._text, place)
             if opening is not None and '"type"' not in opening[0]:
@@ -124,9 +126,14 @@ class _Slow:
             if end is None:
                 damaged = max(place, self._read_to)
                 self._lost(damaged)
-                # A line of its own further on may be whole; the lines of an indented document are none.
+                tries += 1
+                # A line of its own further on may be whole; the lines of an indented document are none. Each try may
+                # read on to the end, so there is an end to trying.
                 found = _FRESH_LINE.search(self._text, damaged)
                 if found is None:
+                    return
+                if tries == _MOST_TRIES:
+                    self._note(self._line(found.end()), "damaged in too many places; not read from here on", True)
                     return
                 place = found.end()
             elif opening is None or '"type"' in opening[0]:

@@ -1,11 +1,15 @@
 """Opening input: files, folders, archives and standard input as named streams of blocks.
 
-gzip, zip and zstd are recognised by their first bytes, never by name. Nothing here knows a trace format.
+gzip, zip, zstd and UTF-16 are recognised by their first bytes, never by name. Nothing here knows a trace format.
 """
 
 from __future__ import annotations
 
+import codecs
+import lzma
 import os
+import stat
+import struct
 import sys
 import zipfile
 import zlib
@@ -22,6 +26,19 @@ _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
 _ZSTD: Final = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 """A frame, and one that is to be skipped (pzstd writes these)."""
+
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""Byte-order marks; PowerShell redirects output in this form."""
+_BOMB_BYTES: Final = 256 << 20
+_BOMB_RATIO: Final = 500
+"""What unpacks to more than that in both respects is no trace: text of agents shrinks a hundredfold at best."""
+_BAD_ZIP: Final = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, ValueError,
+    OverflowError,
+)  # fmt: skip
+"""What zipfile raises for damage, encryption and methods that it does not have."""
+_STREAMS: Final = ("/dev/fd/", "/dev/stdin", "/dev/null", "/proc/self/fd/")
+"""Names under which a shell hands over a pipe that is already open."""
 
 PathNote: TypeAlias = Callable[[str, str], None]
 """``note(path, reason)``: a path that could not be read, or not to its end."""
@@ -49,19 +66,35 @@ class Source:
     """Named by the user, not found in a folder or archive."""
 
 
-def iter_sources(paths: Sequence[str | Path], note: PathNote) -> Iterator[Source]:
+def iter_sources(
+    paths: Sequence[str | Path], note: PathNote, wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[Source]:
     """Every stream under the paths, in order; folders recursively and sorted, hidden names left out.
 
     A source must be read before the next one is asked for. What cannot be opened is noted and passed over.
+
+    Args:
+        paths: files, folders, archives, or ``-``.
+        note: told what could not be read.
+        wanted: asked for each file, archives whole, before it is opened; where it says no the file is passed over.
     """
-    for path in paths:
-        if str(path) == "-":
+    for path, is_named in iter_files(paths, note):
+        if not wanted(path):
+            continue
+        if path == "-":
             yield from _from_stream("-", sys.stdin.buffer, None, True, note)
-        elif Path(path).is_dir():
-            for file in _files_below(Path(path), note):
-                yield from _from_file(file, False, note)
         else:
-            yield from _from_file(Path(path), True, note)
+            yield from _from_file(Path(path), is_named, note)
+
+
+def iter_files(paths: Sequence[str | Path], note: PathNote) -> Iterator[tuple[str, bool]]:
+    """The files under the paths, in order, and whether each was named itself."""
+    for path in paths:
+        if str(path) != "-" and Path(path).is_dir():
+            for file in _files_below(Path(path), note):
+                yield str(file), False
+        else:
+            yield str(path), True
 
 
 def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
@@ -82,10 +115,15 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
                 continue
             if is_file:
                 yield path
+            elif not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
+                note(str(path), "a link that leads nowhere")
 
 
 def _from_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
     try:
+        if (what := _never_ending(path)) is not None:
+            note(str(path), what)
+            return
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             yield from _from_stream(str(path), stream, size, is_named, note)
@@ -95,6 +133,16 @@ def _from_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
         note(str(path), (fault.strerror or str(fault)).lower())
 
 
+def _never_ending(path: Path) -> str | None:
+    """Why a path must not be opened: opening a pipe waits for its writer, without a word; a device has no end."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or str(path).startswith(_STREAMS):
+        return None
+    if stat.S_ISFIFO(mode):
+        return "a named pipe is not opened; give it to standard input, and - as the file"
+    return "no file but a socket or device"
+
+
 def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool, note: PathNote) -> Iterator[Source]:
     counter = Counter(size)
     blocks = _blocks(stream, counter)
@@ -102,39 +150,67 @@ def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool,
     if head.startswith(_ZIP) and stream.seekable():
         yield from _from_zip(path, stream, counter, note)
         return
-    head, blocks = _unpacked(head, blocks, path, note)
+    head, blocks = _unpacked(head, blocks, path, note, lambda: counter.done)
     yield Source(path, head, blocks, counter, is_named)
 
 
-def _unpacked(head: bytes, blocks: Iterator[bytes], path: str, note: PathNote) -> tuple[bytes, Iterator[bytes]]:
-    """The content of a stream, out of gzip or zstd where it is in one."""
+def _unpacked(
+    head: bytes, blocks: Iterator[bytes], path: str, note: PathNote, taken: Callable[[], int]
+) -> tuple[bytes, Iterator[bytes]]:
+    """The content of a stream, out of gzip or zstd where it is in one, as UTF-8. Args: taken: bytes taken so far."""
     if head.startswith(_GZIP):
-        return _peek(_gunzip(blocks, path, note))
-    if head.startswith(_ZSTD):
-        return _peek(_unzstd(blocks, path, note))
-    return head, blocks
+        head, blocks = _peek(_bounded(_gunzip(blocks, path, note), path, note, taken))
+    elif head.startswith(_ZSTD):
+        head, blocks = _peek(_bounded(_unzstd(blocks, path, note), path, note, taken))
+    return _peek(_as_utf8(blocks)) if head.startswith(_UTF16) else (head, blocks)
+
+
+def _bounded(blocks: Iterator[bytes], path: str, note: PathNote, taken: Callable[[], int]) -> Iterator[bytes]:
+    """The blocks, until it is clear that they were made to fill the memory."""
+    size = 0
+    for block in blocks:
+        size += len(block)
+        if size > _BOMB_BYTES and size > taken() * _BOMB_RATIO:
+            note(path, f"unpacks to more than {_BOMB_RATIO} times its size; not read on")
+            return
+        yield block
+
+
+def _as_utf8(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    for block in blocks:
+        yield decoder.decode(block).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def _from_zip(path: str, stream: IO[bytes], counter: Counter, note: PathNote) -> Iterator[Source]:
     try:
         with zipfile.ZipFile(stream) as archive:
             for info in archive.infolist():
-                if info.is_dir():
-                    continue
-                with archive.open(info) as member:
-                    blocks = _zip_blocks(member, f"{path}!{info.filename}", note)
-                    head, blocks = _unpacked(*_peek(blocks), f"{path}!{info.filename}", note)
-                    yield Source(f"{path}!{info.filename}", head, blocks, counter, False)
+                if not info.is_dir():
+                    yield from _from_member(archive, info, f"{path}!{info.filename}", counter, note)
                     counter.done += info.compress_size
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as fault:
+    except _BAD_ZIP as fault:
         note(path, f"a zip archive that cannot be read: {fault}")
+
+
+def _from_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, counter: Counter, note: PathNote
+) -> Iterator[Source]:
+    try:
+        with archive.open(info) as member:
+            blocks = _bounded(_zip_blocks(member, path, note), path, note, lambda: info.compress_size)
+            head, blocks = _unpacked(*_peek(blocks), path, note, lambda: info.compress_size)
+            yield Source(path, head, blocks, counter, False)
+    except _BAD_ZIP as fault:
+        note(path, f"cannot be read from the archive: {fault}")
 
 
 def _zip_blocks(member: IO[bytes], path: str, note: PathNote) -> Iterator[bytes]:
     try:
         while block := member.read(BLOCK_BYTES):
             yield block
-    except (zipfile.BadZipFile, zlib.error, EOFError) as fault:
+    except _BAD_ZIP as fault:
         note(path, f"damaged inside the archive: {fault}")
 
 

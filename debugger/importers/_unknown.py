@@ -17,8 +17,6 @@ _MAGIC: Final = (
     (b"BZh", "bzip2 data"),
     (b"\xfd7zXZ\x00", "xz data"),
     (b"\x7fELF", "a program"),
-    (b"\xff\xfe", "UTF-16 text (save it as UTF-8)"),
-    (b"\xfe\xff", "UTF-16 text (save it as UTF-8)"),
 )
 _DUCKDB_OFFSET: Final = 8
 

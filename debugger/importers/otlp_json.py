@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ._ids import NO_PARENT, is_span_id, is_trace_id, normal_id
-from ._lines import depth_after, iter_lines
+from ._lines import MAX_DEPTH, depth_after, iter_lines
 from ._otlp_slow import REQUEST_START, bad_id, parse_lenient, records_of
 from ._records import Batch, Context, Note, RawSpan
 
@@ -90,39 +90,45 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
     """
     pending: list[bytes] = []
     start = depth = 0
+    lost = False
     for number, line in enumerate(iter_lines(blocks), 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
+        if lost and not _is_request_start(line):
+            continue
+        lost = False
+        if pending and _is_whole_request(line):
+            note(start, "ends in the middle", True)
+            pending = []
         if pending:
-            if _is_whole_request(line):
-                note(start, "ends in the middle", True)
-                pending = []
-            else:
-                pending.append(line)
-                depth += depth_after(line)
-                if depth > 0:
-                    continue
-                yield from _value(b"\n".join(pending), start, note)
-                pending = []
-                continue
-        if not line or line.isspace():
+            pending.append(line)
+            depth += depth_after(line)
+        elif not line or line.isspace():
             continue
-        try:
-            yield _convert(_decode(line), number, note)
-            continue
-        except _FAILED:
-            depth = depth_after(line) if line.lstrip()[:1] in (b"{", b"[") else 0
-        if depth > 0 and not _is_torn(line):
-            pending, start = [line], number
         else:
-            yield from _value(line, number, note)
+            try:
+                yield _convert(_decode(line), number, note)
+                continue
+            except _FAILED:
+                start, depth = number, depth_after(line) if line.lstrip()[:1] in (b"{", b"[") else 0
+                pending = [line]
+        if depth > MAX_DEPTH:
+            note(start, "nested too deeply", True)
+            pending, lost = [], True
+        elif depth <= 0 or (len(pending) == 1 and _is_torn(line)):
+            yield from _value(b"\n".join(pending), start, note)
+            pending = []
     if pending:
         yield from _value(b"\n".join(pending), start, note)
 
 
+def _is_request_start(line: bytes) -> bool:
+    return line[:1] == b"{" and any(mark in line[:64] for mark in _MARKS)
+
+
 def _is_whole_request(line: bytes) -> bool:
     """True for a complete request on a line of its own: what stood before it was cut off."""
-    return line[:1] == b"{" and any(mark in line[:64] for mark in _MARKS) and depth_after(line) <= 0
+    return _is_request_start(line) and depth_after(line) <= 0
 
 
 def _is_torn(line: bytes) -> bool:

@@ -45,6 +45,9 @@ BLOCKED_EVENTS = frozenset(
     )
 )
 
+PROGRAM_EVENTS = frozenset(("os.exec", "os.posix_spawn", "os.startfile", "os.system", "subprocess.Popen"))
+"""What Python tells an audit hook before it starts a program; ``os.spawn*`` is a fork and ``os.exec``."""
+
 _MOST_TRACEBACK = 200
 """Lines of a traceback that are told, half of them from its beginning."""
 _LONGEST_LINE = 2000
@@ -54,16 +57,23 @@ class NetworkBlockedError(ConnectionError):
     """A strict replay has no network."""
 
 
-def block_network() -> None:
-    """Refuse what Python's sockets do towards the outside. Cannot be undone in this process.
+class ProgramBlockedError(PermissionError):
+    """A strict replay starts no programs."""
 
-    Holds for all code that goes through the socket module; not for C code that calls the system itself, nor for
-    programs that the agent starts.
+
+def block_the_world() -> None:
+    """Refuse what Python's sockets do towards the outside, and the start of programs. Cannot be undone in this process.
+
+    Holds for all code that goes through the modules ``socket``, ``subprocess`` and ``os``, and in processes that are
+    forked; not for C code that calls the system itself (also through ``ctypes``), nor for interpreters that
+    ``multiprocessing`` starts anew.
     """
 
     def refuse(event: str, args: tuple[Any, ...]) -> None:
         if event in BLOCKED_EVENTS:
             raise NetworkBlockedError("a strict replay has no network; use live mode for real calls")
+        if event in PROGRAM_EVENTS:
+            raise ProgramBlockedError("a strict replay starts no programs; start them in tools, or use live mode")
 
     sys.addaudithook(refuse)
 
@@ -223,7 +233,7 @@ def main(read_fd: int, write_fd: int) -> None:
     job = json.loads(commands.readline())
     sys.argv = [job["file"] or job["module"]]
     if job["mode"] == "strict" and job["tools"] == "strict":
-        block_network()
+        block_the_world()
     end: dict[str, Any]
     try:
         function = load_function(job)

@@ -78,7 +78,8 @@ def _message(
         "folder": str(entry.file.parent if entry.file else Path.cwd()),
         "input": _input(recording, job),
         "recording": snapshot_to_json(recording.whole, with_requests=True),
-        "open_ended": run is None or run.end_unix_nano is None,
+        # A run that was killed or cancelled goes on no further than that, and is no divergence from there.
+        "open_ended": run is None or run.end_unix_nano is None or run.aborted,
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
         "tools": job.tools,

@@ -11,13 +11,27 @@ from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 if TYPE_CHECKING:
     from ._store import LoadSummary, Store
+    from .library import Library, LibrarySummary
 
-__all__ = ["IssueRow", "LoadProgress", "LoadSummary", "SpanRow", "Store", "TraceRow"]
+__all__ = [
+    "IssueRow",
+    "Library",
+    "LibrarySummary",
+    "LoadProgress",
+    "LoadSummary",
+    "SpanRow",
+    "Store",
+    "TraceRow",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LoadSummary", "Store"):
-        raise AttributeError(f"module 'debugger.store' has no attribute {name!r}")
-    from . import _store
+    if name in ("LoadSummary", "Store"):
+        from . import _store
 
-    return getattr(_store, name)
+        return getattr(_store, name)
+    if name in ("Library", "LibrarySummary"):
+        from . import library
+
+        return getattr(library, name)
+    raise AttributeError(f"module 'debugger.store' has no attribute {name!r}")

@@ -64,35 +64,47 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+class Counters:
+    """The numbers that were given last, of rows, sources, issues and contexts; all begin after the same one."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.seq = self.source_id = self.issue_id = self.context_id = last
+
+
 class Ingest:
-    """One load into a database: counters, interned contexts, issues."""
+    """One load into a database: interned contexts, issues, what was counted.
+
+    ``read`` brings rows in; ``settle`` then makes one of what is there more than once.
+    """
 
     def __init__(
         self,
         database: Database,
-        first_seq: int,
+        counters: Counters,
         contexts: dict[Context, tuple[int, str]],
-        on_progress: Callable[[LoadProgress], None] | None,
-        cancelled: Callable[[], bool],
-        source_id: int,
-        issue_id: int,
+        on_progress: Callable[[LoadProgress], None] | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+        wanted: Callable[[str], int | None] = lambda path: 0,
     ) -> None:
         self._database = database
+        self._counters = counters
         self._contexts = contexts
         self._on_progress = on_progress
         self._cancelled = cancelled
+        self._wanted = wanted
+        self._file_id: int | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._log_rows: list[tuple[Any, ...]] = []
-        self._first_seq = first_seq + 1
         self._new_contexts: list[tuple[Any, ...]] = []
         self._scalars = ScalarReader()
-        self.seq = first_seq
+        self.first_seq = counters.seq + 1
         self.spans = 0
         self.logs = 0
-        self.source_id = source_id
-        self.issue_id = issue_id
+        self.read_files: set[int] = set()
+        """The numbers of the files that brought something."""
         self.issues: list[IssueRow] = []
         self.skipped: list[IssueRow] = []
+        self.repeated: list[IssueRow] = []
         self.unrecognised = 0
         self.was_cancelled = False
 
@@ -103,21 +115,47 @@ class Ingest:
         if skipped:
             self.skipped.append(row)
 
-    def run(self, paths: Sequence[str | Path]) -> None:
-        """Load every source under the paths, then merge the versions of spans that are there more than once."""
+    def read(self, paths: Sequence[str | Path]) -> None:
+        """Bring in the rows of every source under the paths."""
         with _collector_off():
-            for source in iter_sources(paths, lambda path, reason: self.note(path, None, reason, True)):
+            for source in iter_sources(
+                paths, lambda path, reason: self.note(path, None, reason, True), self._is_wanted
+            ):
                 self._load(source)
                 if self.was_cancelled:
                     break
-            self._flush()
+            self.flush()
+
+    def settle(self) -> None:
+        """Merge the versions of spans that are there more than once, in the traces that got new rows."""
         if self.spans:
+            self._unsettle()
             self._merge_versions()
             self._settle_twins()
         if self.logs:
             self._database.query("log_delete_equal")
-        rows = ((self.issue_id + i, x.path, x.line, x.reason) for i, x in enumerate(self.issues))
-        self._database.append("issues", rows)
+
+    def write_issues(self) -> None:
+        """Put what was odd into the table of issues."""
+        first = self._counters.issue_id + 1
+        self._counters.issue_id += len(self.issues)
+        self._database.append("issues", ((first + i, x.path, x.line, x.reason) for i, x in enumerate(self.issues)))
+
+    def forget_file(self, file_id: int, path: str) -> None:
+        """Take out what came from a file, and what was odd about it."""
+        for table in ("spans", "logs", "sources"):
+            rows = self._database.query(f"library/{table}_delete_file", {"file_id": file_id})
+            if table == "spans":
+                self.spans -= rows[0][0]
+            elif table == "logs":
+                self.logs -= rows[0][0]
+        shown = _shown(path)
+        for noted in (self.issues, self.skipped):
+            noted[:] = [row for row in noted if row.path != shown and not row.path.startswith(f"{shown}!")]
+
+    def _is_wanted(self, path: str) -> bool:
+        self._file_id = self._wanted(path)
+        return self._file_id is not None
 
     def _load(self, source: Source) -> None:
         form = format_of(source.head)
@@ -127,26 +165,33 @@ class Ingest:
             # A file that lies beside the traces in a folder was not asked for; it is listed, but nothing was lost.
             self.note(source.path, None, reason, source.is_named)
             return
-        self.source_id += 1
-        self._database.append("sources", [(self.source_id, _shown(source.path))])
+        self.begin_source(source.path)
         noted = len(self.issues)
         before = self.spans + self.logs
         limit = _FIRST_ROWS if self.spans == 0 else _BATCH_ROWS
         for batch in form.read(source.blocks, lambda line, reason, lost: self.note(source.path, line, reason, lost)):
             if is_logs(batch):
-                self._add_logs(batch)
+                self.add_logs(batch)
             elif is_spans(batch):
-                self._add(batch, source)
+                self.add(batch, source.path)
             if len(self._rows) + len(self._log_rows) >= limit:
                 limit = _BATCH_ROWS
-                self._flush()
+                self.flush()
                 self._report(source)
                 if self._cancelled():
                     self.was_cancelled = True
                     return
-        if self.spans + self.logs == before and len(self.issues) == noted:
+        if self.spans + self.logs > before:
+            self.read_files.add(self._file_id or 0)
+        elif len(self.issues) == noted:
             self.note(source.path, None, "no spans in it", True)
         self._report(source)
+
+    def begin_source(self, path: str, file_id: int | None = None) -> None:
+        """The rows that follow come from here."""
+        self._counters.source_id += 1
+        row = (self._counters.source_id, _shown(path), self._file_id if file_id is None else file_id)
+        self._database.append("sources", [row])
 
     def _report(self, source: Source) -> None:
         if self._on_progress is not None:
@@ -156,8 +201,10 @@ class Ingest:
             )
             self._on_progress(progress)
 
-    def _add(self, batch: Iterable[RawSpan], source: Source) -> None:
-        rows, seq, source_id = self._rows, self.seq, self.source_id
+    def add(self, batch: Iterable[RawSpan], path: str) -> None:
+        """Gather spans; ``path`` is where they come from, for what is noted about them."""
+        counters = self._counters
+        rows, seq, source_id = self._rows, counters.seq, counters.source_id
         last: Context | None = None
         context_id, scope_name = 0, ""
         for span in batch:
@@ -167,18 +214,20 @@ class Ingest:
                 last = context
             facts = self._promoted(span, scope_name)
             if facts is None:
-                self.note(source.path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
+                self.note(path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
                 facts = Promoted()
             seq += 1
             rows.append((seq, *span[:9], *facts, context_id, source_id, *span[9:13]))
             self.spans += 1
-        self.seq = seq
+        counters.seq = seq
 
-    def _add_logs(self, batch: Iterable[RawLog]) -> None:
+    def add_logs(self, batch: Iterable[RawLog]) -> None:
+        """Gather log records."""
+        counters = self._counters
         for record in batch:
             context_id, _ = self._context(record.context)
-            self.seq += 1
-            self._log_rows.append((self.seq, *record[:8], context_id, self.source_id))
+            counters.seq += 1
+            self._log_rows.append((counters.seq, *record[:8], context_id, counters.source_id))
             self.logs += 1
 
     def _promoted(self, span: RawSpan, scope_name: str) -> Promoted | None:
@@ -198,14 +247,16 @@ class Ingest:
         resource, scope = load_text(context.resource), load_text(context.scope)
         attributes = key_values(resource.get("attributes")) if isinstance(resource, dict) else {}
         service = attributes.get("service.name")
-        entry = (len(self._contexts) + 1, text_field(scope, "name"))
+        self._counters.context_id += 1
+        entry = (self._counters.context_id, text_field(scope, "name"))
         self._contexts[context] = entry
         service = service if isinstance(service, str) else None
         version = text_field(scope, "version")
         self._new_contexts.append((entry[0], service, entry[1], version, *context))
         return entry
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what was gathered."""
         # Contexts first: no reader may see a span without its context.
         if self._new_contexts:
             self._database.append("contexts", self._new_contexts)
@@ -217,24 +268,31 @@ class Ingest:
             self._database.append("logs", self._log_rows)
             self._log_rows = []
 
+    def _unsettle(self) -> None:
+        """Give the traces with new spans back what their spans say by themselves; they are settled as a whole."""
+        self._database.query("spans_update_unsettled", {"first_seq": self.first_seq})
+        self._database.query("unsettled_delete", {"first_seq": self.first_seq})
+
     def _merge_versions(self) -> None:
         """Ended wins over unfinished, unfinished ones add up, equal ones count once, different ones both stay."""
-        twins = self._database.query("twins_list")
-        if not twins:
+        fresh = {"first_seq": self.first_seq}
+        if not self._database.query("twins_list", fresh):
             return
         self._database.query("twins_delete_superseded")
         self._database.query("twins_delete_equal")
-        for trace_id, span_id, path in self._database.query("twins_list"):
+        for trace_id, span_id, path in self._database.query("twins_list", fresh):
             rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": span_id})
             rows.sort(key=lambda row: row[0])
             if rows[0][7] is None:
                 self._merge_unfinished(rows)
-            else:
-                self._drop_equal(rows, path)
+            elif (versions := self._drop_equal(rows)) > 1:
+                self.repeated.append(repeated_issue(path, span_id, trace_id, versions))
+        self._database.query("repeated_delete")
+        self._database.query("repeated_fill")
 
     def _settle_twins(self) -> None:
         """Of doubled spans one stays a call; the columns then say the same as ``Store.calls``."""
-        rows = self._database.query("twins_suspected", {"first_seq": self._first_seq})
+        rows = self._database.query("twins_suspected", {"first_seq": self.first_seq})
         changed: list[tuple[Any, ...]] = []
         for _, group in groupby(rows, key=lambda row: row[1]):
             trace = list(group)
@@ -242,6 +300,7 @@ class Ingest:
             changed.extend((trace[fact.place][0], *fact[1:]) for fact in facts)
         if changed:
             self._database.append("settled", changed)
+            self._database.query("settled_keep")
             self._database.query("spans_update_settled")
             self._database.query("settled_delete")
 
@@ -255,14 +314,18 @@ class Ingest:
         for row in rows[1:]:
             self._database.query("span_delete", {"seq": row[0]})
 
-    def _drop_equal(self, rows: Sequence[Sequence[Any]], path: str) -> None:
-        first = span_from_row(rows[0])
-        kept = {identity(first)}
-        for row in rows[1:]:
+    def _drop_equal(self, rows: Sequence[Sequence[Any]]) -> int:
+        """Keep one of those that say the same; how many say something different."""
+        kept: set[str] = set()
+        for row in rows:
             said = identity(span_from_row(row))
             if said in kept:
                 self._database.query("span_delete", {"seq": row[0]})
             kept.add(said)
-        if len(kept) > 1:
-            what = f"span {first.span_id} of trace {first.trace_id}"
-            self.note(path, None, f"{what} is there {len(kept)} times, with different content", False)
+        return len(kept)
+
+
+def repeated_issue(path: str, span_id: str, trace_id: str, versions: int) -> IssueRow:
+    """What is odd about spans that share an id and say different things."""
+    what = f"span {span_id} of trace {trace_id}"
+    return IssueRow(path=path, line=None, reason=f"{what} is there {versions} times, with different content")

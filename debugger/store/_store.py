@@ -19,7 +19,7 @@ from ..conventions import VERSION, call_of, calls_of
 from ..errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
 from ..importers import Context, LogRecord, log_record
 from ._database import Database
-from ._ingest import Ingest
+from ._ingest import Counters, Ingest, repeated_issue
 from ._order import parents_first
 from ._spans import span_from_row
 from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
@@ -54,7 +54,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._contexts: dict[Context, tuple[int, str]] = {}
-        self._seq = self._sources = self._issues = 0
+        self._counters = Counters()
         self._generation = 0
         self._calls: OrderedDict[str, tuple[tuple[int, str], list[Call]]] = OrderedDict()
         self._calls_lock = Lock()
@@ -99,27 +99,19 @@ class Store:
         """
         with self._load_lock:
             began = time.perf_counter()
-            ingest = Ingest(
-                self._database,
-                self._seq,
-                self._contexts,
-                on_progress,
-                cancelled or (lambda: False),
-                self._sources,
-                self._issues,
-            )
+            ingest = Ingest(self._database, self._counters, self._contexts, on_progress, cancelled or (lambda: False))
             try:
-                ingest.run(paths)
+                ingest.read(paths)
+                ingest.settle()
+                ingest.write_issues()
             finally:
-                self._seq, self._sources = ingest.seq, ingest.source_id
-                self._issues += len(ingest.issues)
                 self._generation += 1
             _, traces = self._database.query("counts")[0]
             orphans = self._orphans() if ingest.logs else []
         return LoadSummary(
             spans=ingest.spans,
             traces=traces,
-            issues=(*ingest.issues, *orphans),
+            issues=(*ingest.issues, *ingest.repeated, *orphans),
             skipped=tuple(ingest.skipped),
             unrecognised=ingest.unrecognised,
             seconds=time.perf_counter() - began,
@@ -157,7 +149,7 @@ class Store:
 
         Raises: UnknownTraceError.
         """
-        version = (self._generation, VERSION)
+        version = (self.generation, VERSION)
         with self._calls_lock:
             kept = self._calls.get(trace_id)
             if kept is not None and kept[0] == version:
@@ -193,7 +185,7 @@ class Store:
     def _is_kept(self, trace_id: str) -> bool:
         with self._calls_lock:
             kept = self._calls.get(trace_id)
-            return kept is not None and kept[0] == (self._generation, VERSION)
+            return kept is not None and kept[0] == (self.generation, VERSION)
 
     def logs(self, trace_id: str, span_id: str | None = None) -> dict[str, list[LogRecord]]:
         """The log records of a trace, or of one span of it, by span id and in the order of time."""
@@ -235,7 +227,8 @@ class Store:
 
         A log record without its span is no fault of its file: the span may be loaded later.
         """
-        return [*self._database.fetch("issue_list", IssueRow), *self._orphans()]
+        repeated = [repeated_issue(*row) for row in self._database.query("repeated_list")]
+        return [*self._database.fetch("issue_list", IssueRow), *repeated, *self._orphans()]
 
     def _orphans(self) -> list[IssueRow]:
         return [

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 from ..errors import RebornLimitError
 from ..messages import Json, Outcome, json_safe
 from ..models import Model
+from ..snapshot import Frame
 from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
 from ._body import bodies
@@ -65,7 +66,9 @@ class Agent(Generic[P, R]):
 
     async def _run(self, parent: Context, frame: Context, args: Any, kwargs: Any) -> R:
         run = frame.run
-        frame.input = _input_json(self.fn, args, kwargs)
+        frame.input, unlike = _input_json(self.fn, args, kwargs)
+        if unlike:
+            frame.lost["input"] = "; ".join(unlike)
         frame.opened_in = current_span.get()
         frame.started = run.tick()
         parent.children[frame.call_id] = frame
@@ -83,7 +86,7 @@ class Agent(Generic[P, R]):
         try:
             recorded = run.completed_frame(frame)
             if recorded is not None:
-                frame.status, frame.output = "completed", recorded.output
+                _take_over(frame, recorded)
                 outcome = Outcome(status="ok", output=recorded.output)
                 return self._revive(recorded.output)
             try:
@@ -93,7 +96,9 @@ class Agent(Generic[P, R]):
                     await frame.teardown.aclose()
             output, lost = json_safe(result)
             frame.status, frame.output = "completed", output
-            outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
+            if lost:
+                frame.lost["output"] = "; ".join(lost)
+            outcome = Outcome(status="ok", output=output, lost=frame.lost.get("output"))
             return result
         except BaseException as error:
             outcome = outcome_of(error)
@@ -119,7 +124,7 @@ class Agent(Generic[P, R]):
         generation = 0
         while True:
             frame.generation = generation
-            given = _input_json(self.fn, args, kwargs)
+            given, _ = _input_json(self.fn, args, kwargs)
             frame.run.point(frame.span_id, GenerationStart, generation=frame.generation, input=given)
             reason = "error"
             try:
@@ -175,12 +180,27 @@ def agent(
     return decorate
 
 
-def _input_json(fn: Callable[..., Any], args: Any, kwargs: Any) -> Json:
-    """The arguments by parameter name. What does not bind is left for the call itself to complain about."""
+def _take_over(frame: Context, recorded: Frame) -> None:
+    """The frame of an agent that is not run again, as it was when it completed; its sub-agents stay below it."""
+    frame.status, frame.output, frame.generation = "completed", recorded.output, recorded.generation
+    frame.adopted = dict.fromkeys(recorded.children)
+    if frame.run.enable_snapshot:
+        frame.journal = recorded.journal.copy()
+
+    def remember(_: int) -> None:
+        frame.memory = dict(recorded.memory)
+
+    frame.run.point(
+        frame.span_id, GenerationEnd, first=remember, generation=recorded.generation, memory=dict(recorded.memory)
+    )
+
+
+def _input_json(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Json, tuple[str, ...]]:
+    """The arguments by parameter name, and what of them is no JSON. What does not bind is left to the call itself."""
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
         bound.apply_defaults()
         named: dict[str, Any] = dict(bound.arguments)
     except TypeError:
         named = {"args": list(args), "kwargs": kwargs}
-    return json_safe(named)[0]
+    return json_safe(named)

@@ -32,6 +32,15 @@ class Body:
 
     attempt: int = 0
     """Which run of the function within the call; middleware may start several."""
+    child: tuple[str, str] | None = None
+    """Of an agent offered as a tool: its id and the call id that was taken for it with the tool's own."""
+
+    def take_child(self, agent_id: str) -> str | None:
+        """The call id that waits for the agent, once; None where there is none."""
+        if self.child is None or self.child[0] != agent_id:
+            return None
+        call_id, self.child = self.child[1], None
+        return call_id
 
     def to_json(self) -> dict[str, Any] | None:
         """What is recorded; None where there is nothing to tell."""

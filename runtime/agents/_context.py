@@ -47,6 +47,8 @@ class Context:
     output: Json = None
     error: ErrorInfo | None = None
     input: Json = None
+    lost: dict[str, str] = field(default_factory=dict)
+    """Why ``input`` or ``output`` is not what the agent really got or gave: it is no JSON."""
     generation: int = 0
     adopted: dict[str, None] = field(default_factory=dict)
     """Call ids of recorded sub-agents that a replayed tool had called; they were not run again."""
@@ -63,6 +65,8 @@ class Context:
     callers: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """By agent id: a task other than the agent's own that has called it."""
     resources: dict[str, Any] = field(default_factory=dict)
+    opening: dict[str, asyncio.Lock] = field(default_factory=dict)
+    """By resource: held while it is opened, so that two who ask at once get the same one."""
     teardown: AsyncExitStack | None = None
     """Closes the resources; None while there are none."""
     settings: Any = None
@@ -92,8 +96,11 @@ class Context:
         Raises:
             DepthExceededError: more than ``MAX_DEPTH`` agents are nested.
         """
-        self._warn_of_racing_calls(agent_id)
-        call_id = self.next_call_id("agent", agent_id)
+        inside = bodies.get()
+        call_id = inside[-1].take_child(agent_id) if inside else None
+        if call_id is None:
+            self._warn_of_racing_calls(agent_id)
+            call_id = self.next_call_id("agent", agent_id)
         depth = self.depth + 1
         if depth > MAX_DEPTH:
             raise DepthExceededError(depth, MAX_DEPTH, call_id)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import SnapshotDisabledError
-from ..journal import Journal, JournalEntry
 from ..messages import JsonObject, json_safe
-from ..snapshot import Budget, Frame, Provenance, Snapshot, UsageStats, parent_ended
+from ..snapshot import Budget, Frame, Note, Provenance, Snapshot, UsageStats, parent_ended
 from ._context import Context, current_context, current_span
 
 if TYPE_CHECKING:
@@ -71,13 +70,14 @@ def _frame(context: Context) -> Frame:
         opened_in=context.opened_in or None,
         memory=json_safe(context.memory)[0],
         memory_start=json_safe(context.memory_start)[0],
-        journal=_copy(context.journal),
+        journal=context.journal.copy(),
         status="failed" if above else context.status,
         output=json_safe(context.output)[0],
         error=parent_ended(above.agent_id) if above else context.error,
         budget=Budget(own=context.spent.copy(), aggregate=UsageStats()),
         input=json_safe(context.input)[0],
         generation=context.generation,
+        fidelity=[Note("missing", why, context.span_id) for what, why in context.lost.items() if what == "output"],
     )
 
 
@@ -101,14 +101,5 @@ def _add_adopted(context: Context, frames: dict[str, Frame]) -> None:
     for call_id in pending:
         recorded = context.run.recorded_frame(call_id)
         if recorded is not None:
-            frames[call_id] = replace(recorded, children=list(recorded.children), journal=_copy(recorded.journal))
+            frames[call_id] = replace(recorded, children=list(recorded.children), journal=recorded.journal.copy())
             pending.extend(recorded.children)
-
-
-def _copy(journal: Journal) -> Journal:
-    """Entries are lists that grow; outcomes and requests are frozen and shared."""
-    out = Journal()
-    for kind, entry in journal:
-        copied = JournalEntry(entry.content_hash, list(entry.outcomes), entry.request)
-        out.map(kind)[entry.content_hash] = copied
-    return out

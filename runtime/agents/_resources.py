@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from typing import Any, TypeAlias, TypeVar
@@ -28,15 +29,15 @@ async def resource(name: str, make: Callable[[], Manager[T]]) -> T:
         ContextNotFoundError: outside a run.
     """
     context = current_context("resource()")
-    if name in context.resources:
+    async with context.opening.setdefault(name, asyncio.Lock()):
+        if name not in context.resources:
+            if context.teardown is None:
+                context.teardown = AsyncExitStack()
+            manager: Any = make()
+            if hasattr(manager, "__aenter__"):
+                opened = await context.teardown.enter_async_context(manager)
+            else:
+                opened = context.teardown.enter_context(manager)
+            context.resources[name] = opened
         kept: T = context.resources[name]
         return kept
-    if context.teardown is None:
-        context.teardown = AsyncExitStack()
-    manager: Any = make()
-    if hasattr(manager, "__aenter__"):
-        opened = await context.teardown.enter_async_context(manager)
-    else:
-        opened = context.teardown.enter_context(manager)
-    context.resources[name] = opened
-    return opened  # type: ignore[no-any-return]  # the manager is of T, which hasattr hides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ async def resume(
         trace: its file, or its events.
         input: keyword arguments; by default those of the recorded run.
         trace_id: the trace, where there are several that do not go on from each other.
-        options: as of ``Run``.
+        options: as of ``Run``. A ``policy`` may say more, such as ``skip_completed``; failures are tried again anyway.
 
     Returns: the function's result. A run that was killed before its first call is run from the start.
 
@@ -51,11 +52,12 @@ async def resume(
     resumed = start.trace_id if start else chain[-1]
     if input is None and start is not None and isinstance(start.input, dict):
         input = start.input
+    policy = options.pop("policy", None) or ReplayPolicy(reuse_exhausted=False)
     return await run_with(
         fn,
         input=input,
         snapshot=snapshot,
-        policy=ReplayPolicy(reuse_exhausted=False, retry_errors=True),
+        policy=replace(policy, retry_errors=True),
         memory_from="start",
         # Asked for by name, so it is no accident in production.
         **{"enable_snapshot": True, "origin": {"trace_id": resumed, "span_id": None, "anchor": None}, **options},

@@ -62,7 +62,7 @@ def type_name_of(error: BaseException) -> ErrorInfo:
 
 def outcome_of(error: BaseException) -> Outcome:
     """What came of a call that raised. The end of a replay is no error of the call: it was only not gone on with."""
-    if isinstance(error, ReplayStop):
+    if isinstance(error, ReplayStop) or (isinstance(error, BaseExceptionGroup) and error.subgroup(ReplayStop)):
         return Outcome(status="aborted")
     return Outcome(status="error" if isinstance(error, Exception) else "aborted", error=type_name_of(error))
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..errors import AgentError, RuntimeFault
+from ..errors import AgentError, ReplayStop, RuntimeFault
 from ..journal import Journal, ReplayPolicy, ReplaySession
 from ..messages import Json, JsonObject, Outcome, canonical_json, json_safe
 from ..models import Model
@@ -101,8 +101,8 @@ class Run:
         self.root = Context(run=self, call_id="root", agent_id="")
         self.session = session
         if session is None and snapshot is not None:
-            self.session = ReplaySession(journals_of(snapshot), policy=policy)
-        self._snapshot = snapshot
+            self.session = ReplaySession(journals_of(_own(snapshot)), policy=policy)
+        self._snapshot = _own(snapshot) if snapshot else None
         self._memory_from: MemoryFrom = memory_from
         self._models = dict(models or {})
         self.tool_middleware = tuple(tool_middleware)
@@ -169,21 +169,35 @@ class Run:
             finally:
                 if self.root.teardown is not None:
                     await self.root.teardown.aclose()
+            if (stop := self._stop()) is not None:
+                raise stop
             output, lost = json_safe(result)
             self.root.status, self.root.output = "completed", output
             outcome = Outcome(status="ok", output=output, lost="; ".join(lost) or None)
             return result
         except BaseException as error:
-            outcome = outcome_of(error)
+            stop = self._stop() if not isinstance(error, ReplayStop) else None
+            outcome = outcome_of(stop or error)
             self.root.status, self.root.error = "failed", outcome.error
-            raise
+            if stop is None:
+                raise
+            raise stop from error
         finally:
             current.reset(tokens[0])
             current_span.reset(tokens[1])
             current_host.reset(tokens[2])
-            self.end(RunEnd, self.root.span_id, outcome=outcome)
+            self.end(RunEnd, self.root.span_id, outcome=outcome, replay_ended=self._replay_ended(outcome))
             if writer is not None:
                 _close(writer)
+
+    def _stop(self) -> ReplayStop | None:
+        """A replay that has ended says so to its caller, also where the agent caught the stop or wrapped it."""
+        return self.session.stop() if self.session is not None and self.session.stopped else None
+
+    def _replay_ended(self, outcome: Outcome) -> str | None:
+        if self.session is None:
+            return None
+        return self.session.stopped or {"ok": "done", "error": "failed", "aborted": "cancelled"}[outcome.status]
 
     # What contexts and calls need -------------------------------------------------------------------------
 
@@ -204,6 +218,9 @@ class Run:
         if self.session is None or not self.session.policy.skip_completed or recorded is None:
             return None
         if recorded.status != "completed" or canonical_json(recorded.input) != canonical_json(frame.input):
+            return None
+        # Objects that are no JSON all look the same, and an output that was not recorded whole is none.
+        if "input" in frame.lost or recorded.fidelity_level == "missing":
             return None
         self.session.skip(frame.agent_id, frame.call_id)
         return recorded
@@ -328,6 +345,14 @@ async def run_with(fn: Callable[..., Awaitable[R]], *, input: JsonObject | None 
 def run_sync(fn: Callable[..., Awaitable[R]], *, input: JsonObject | None = None, **options: Any) -> R:
     """As ``run_with``, for scripts without an event loop."""
     return asyncio.run(run_with(fn, input=input, **options))
+
+
+def _own(snapshot: Snapshot) -> Snapshot:
+    """A copy that stays as it is while the run goes on, whatever becomes of the one that was given."""
+    frames = {call_id: frame.copy() for call_id, frame in snapshot.frames.items()}
+    for frame in frames.values():
+        frame.journal = frame.journal.copy()
+    return replace(snapshot, frames=frames)
 
 
 def journals_of(snapshot: Snapshot) -> dict[str, Journal]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ReplayStop
-from ..journal import Hit
+from ..journal import Abort, Hit
 from ..messages import ErrorInfo, Json, Outcome, Usage
 from ._context import Context
 from ._revive import revive, type_name_of
@@ -42,7 +43,7 @@ async def serve(
     context: Context,
     call_id: str,
     span_id: str,
-    ask: Callable[[], Hit | None],
+    ask: Callable[[], Hit | Abort | None],
     live: Live,
     revive_value: Callable[[Json], Any],
 ) -> Served:
@@ -63,6 +64,12 @@ async def serve(
         hit = ask()
     except ReplayStop as stop:
         return Served(outcome(status="aborted"), "none", None, None, stop)
+    if isinstance(hit, Abort):
+        why = await _abort(context, call_id, hit)
+        if isinstance(why, ReplayStop):
+            return Served(outcome(status="aborted"), "none", None, None, why)
+        again = outcome(status="aborted", error=type_name_of(why))
+        return Served(again, "journal", hit.outcome.span_id, None, why)
     if hit is not None:
         recorded = hit.outcome
         by = "reused" if hit.reused else "journal"
@@ -89,3 +96,20 @@ async def serve(
         run.session.settle(call_id, failed=False)
     ended = outcome(status="ok", output=output, usage=usage, lost="; ".join(lost) or None)
     return Served(ended, LIVE, None, value)
+
+
+async def _abort(context: Context, call_id: str, abort: Abort) -> BaseException:
+    """Wait as the recorded call did, until it is cancelled as that was; what it then raises, or the replay's end."""
+    session = context.run.session
+    assert session is not None
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    session.when_stopped(call_id, lambda: loop.call_soon_threadsafe(ended.set))
+    try:
+        async with asyncio.timeout(abort.patience_s):
+            await ended.wait()
+    except TimeoutError:
+        return session.not_aborted(call_id)
+    except BaseException as error:  # noqa: BLE001 - the cancellation: recorded, then raised by the caller
+        session.aborted(call_id)
+        return error
+    return session.not_aborted(call_id)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from ..errors import ToolError
-from ..journal import Hit
+from ..journal import Abort, Hit
 from ..messages import (
     Json,
     Message,
@@ -26,7 +26,7 @@ from ._body import REQUEST, Body, bodies, note_call
 from ._context import Context, current_context, current_span
 from ._revive import outcome_of, type_name_of
 from ._serve import Served, serve
-from ._values import keep_value, take
+from ._values import APPROVAL, keep_value, take
 
 NO_ONE_TO_ASK: Final = "the call needs approval, and this run has no approval hook"
 
@@ -115,6 +115,10 @@ class _ToolCall:
         except ToolError as fault:
             self.refused = fault
         self.request = ToolRequest(name=name, arguments=arguments)
+        self.child: tuple[str, str] | None = None
+        if tool is not None and tool.runs_agent and self.refused is None:
+            # Taken now, in the order of the calls: middleware around the agent may await, and others overtake it.
+            self.child = name, context.next_call_id("agent", name)
         self.span_id = ""
         self.attempts = 0
         """How often the innermost was reached."""
@@ -161,7 +165,7 @@ class _ToolCall:
             if self.refused is not None:
                 raise self.refused
             assert tool is not None
-            body = Body(self.call_id, attempt=attempt)
+            body = Body(self.call_id, attempt=attempt, child=self.child if attempt == 0 else None)
             token, body_token = current_span.set(self.span_id), bodies.set((*bodies.get(), body))
             try:
                 result = await tool.invoke(validated)
@@ -174,10 +178,14 @@ class _ToolCall:
             output, lost = json_safe(result)
             return result, output, Usage(), lost
 
-        def ask() -> Hit | None:
+        def ask() -> Hit | Abort | None:
             if run.session is None or runs_agent:
                 return None
-            return run.session.answer(context.call_id, "tool", request.name, self.call_id, request)
+            # What is refused runs no function.
+            effect = "pure" if tool is None or self.refused else tool.effect
+            return run.session.answer(
+                context.call_id, "tool", request.name, self.call_id, request, effect=effect, aborts=True
+            )
 
         served = await serve(
             context, self.call_id, self.span_id, ask, live, tool.revive if tool else lambda value: value
@@ -243,7 +251,6 @@ class _ToolCall:
                 return {"approved": False, "feedback": said.feedback}
             return {"approved": bool(said), "feedback": ""}
 
-        name = f"approval:{self.tool.name}"
-        answer = await take(self.context, name, ask, detail)
+        answer = await take(self.context, APPROVAL + self.tool.name, ask, detail)
         if not answer["approved"]:
             raise ToolRejectedError(self.tool.name, answer["feedback"])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
-from ..journal import Hit
+from ..journal import Abort, Hit
 from ..messages import Json, Message, Request, Usage, json_safe, message_from_json, message_to_json, text_of
-from ..models import Delta, Done, Model, Reply, TextDelta, stream_of
+from ..models import Delta, Done, Model, Reply, TextDelta, collect, stream_of
 from ..trace import ModelTurnEnd, ModelTurnStart
 from ._body import note_call
 from ._context import Context, current_span
 from ._serve import LIVE, Served, serve
 
-OnDelta: TypeAlias = Callable[[Delta], None]
-"""A consumer of a streamed answer. Deltas reach it alone, never the trace or the journal."""
+OnDelta: TypeAlias = Callable[[Delta], Awaitable[None] | None]
+"""A consumer of a streamed answer, blocking or async. Deltas reach it alone, never the trace or the journal."""
 
 
 async def model_turn(
@@ -37,10 +38,10 @@ async def model_turn(
         output, lost = json_safe(message_to_json(reply.message))
         return reply.message, output, reply.usage, lost
 
-    def ask() -> Hit | None:
+    def ask() -> Hit | Abort | None:
         if run.session is None:
             return None
-        return run.session.answer(context.call_id, "prompt", model.id, call_id, request)
+        return run.session.answer(context.call_id, "prompt", model.id, call_id, request, aborts=True)
 
     served = await serve(context, call_id, span_id, ask, live, message_from_json)
     if served.by == LIVE:
@@ -57,23 +58,30 @@ async def model_turn(
         origin_span_id=served.origin_span_id,
     )
     if on_delta is not None and served.by != LIVE and served.error is None:
-        _deliver(served, on_delta)
+        await _deliver(served, on_delta)
     message: Message = served.result()
     return message
 
 
 async def _stream(model: Model, request: Request, on_delta: OnDelta) -> Reply:
-    reply: Reply | None = None
-    async for delta in stream_of(model, request):
-        if isinstance(delta, Done):
-            reply = delta.reply
-        on_delta(delta)
-    assert reply is not None, "a stream ends with Done or raises"
-    return reply
+    async def told() -> AsyncIterator[Delta]:
+        # Closed at once when the consumer raises or the call is cancelled: a connection may hang on it.
+        async with aclosing(stream_of(model, request)) as deltas:
+            async for delta in deltas:
+                await _tell(on_delta, delta)
+                yield delta
+
+    return await collect(told())
 
 
-def _deliver(served: Served, on_delta: OnDelta) -> None:
+async def _deliver(served: Served, on_delta: OnDelta) -> None:
     text = text_of([served.value])
     if text:
-        on_delta(TextDelta(text))
-    on_delta(Done(Reply(message=served.value, usage=served.outcome.usage)))
+        await _tell(on_delta, TextDelta(text))
+    await _tell(on_delta, Done(Reply(message=served.value, usage=served.outcome.usage)))
+
+
+async def _tell(on_delta: OnDelta, delta: Delta) -> None:
+    waiting = on_delta(delta)
+    if waiting is not None:
+        await waiting

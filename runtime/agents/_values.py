@@ -10,7 +10,11 @@ from datetime import UTC, datetime
 from ..journal import Hit
 from ..messages import Json, Outcome, ValueRequest
 from ..trace import ValueTaken
+from ._body import bodies
 from ._context import Context, current_context, current_span
+
+APPROVAL = "approval:"
+"""How the name of a value begins that says whether a tool may be called."""
 
 
 def now() -> datetime:
@@ -51,7 +55,10 @@ def _ask(context: Context, name: str, detail: Json) -> tuple[Hit | None, ValueRe
     request = ValueRequest(name=name, detail=detail)
     call_id = context.next_call_id("value", name)
     session = context.run.session
-    return session.answer(context.call_id, "value", name, call_id, request) if session else None, request
+    if session is None:
+        return None, request
+    in_tool = bool(bodies.get()) or name.startswith(APPROVAL)
+    return session.answer(context.call_id, "value", name, call_id, request, in_tool=in_tool), request
 
 
 def _keep(context: Context, request: ValueRequest, value: Json) -> Json:

@@ -2,14 +2,16 @@
 
 from ._difference import Difference, differences_between
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
-from ._matcher import Hit, Matcher, Miss, ordinal
-from ._session import STRICT, Divergence, MissMode, ReplayPolicy, ReplayRow, ReplaySession, RowStatus
+from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
+from ._session import STRICT, Divergence, MissMode, ReplayPolicy, ReplayRow, ReplaySession, RowStatus, ToolMode
 
 __all__ = [
     "STRICT",
+    "Abort",
     "AnyRequest",
     "Difference",
     "Divergence",
+    "Form",
     "Hit",
     "Journal",
     "JournalEntry",
@@ -21,6 +23,7 @@ __all__ = [
     "ReplayRow",
     "ReplaySession",
     "RowStatus",
+    "ToolMode",
     "differences_between",
     "ordinal",
 ]

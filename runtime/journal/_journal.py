@@ -62,6 +62,13 @@ class Journal:
             entry.request = request
         entry.add(outcome)
 
+    def copy(self) -> Journal:
+        """A journal whose entries grow on their own; outcomes and requests are frozen and shared."""
+        out = Journal()
+        for kind, entry in self:
+            out.map(kind)[entry.content_hash] = JournalEntry(entry.content_hash, entry.outcomes.copy(), entry.request)
+        return out
+
     def __iter__(self) -> Iterator[tuple[JournalKind, JournalEntry]]:
         """Every entry with its kind."""
         kinds: tuple[JournalKind, ...] = ("prompt", "tool", "value")

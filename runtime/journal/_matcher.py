@@ -7,8 +7,9 @@ hashes; the nth use of a hash in a scope gets its nth outcome, in the order in w
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ..messages import Outcome, Request, ValueRequest
 from ._difference import Difference, differences_between, makes_miss
@@ -17,6 +18,8 @@ from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 logger = logging.getLogger(__name__)
 
 MatchRequest = AnyRequest | ValueRequest
+Form: TypeAlias = Callable[[AnyRequest], AnyRequest]
+"""What requests are compared by where their hash is not known: a form without what does not count between the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +37,23 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Abort:
+    """The recorded call was cancelled before it answered: it waits until what cancelled it then does so again."""
+
+    outcome: Outcome
+    patience_s: float
+    """How long to wait at most: no timer of the recorded run that cancelled it can have been longer."""
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
     """Nothing recorded answers."""
 
     reason: str
     """One sentence."""
+    known: bool = False
+    """True where the recording made the same call, and only has no answer left."""
     differences: tuple[Difference, ...] = ()
     """Against the nearest recorded request; the first one is the cause."""
     nearest: Outcome | None = None
@@ -58,17 +73,30 @@ class Scope:
     """Spans whose outcomes answer no one: calls inside tools that were answered as a whole."""
     values_used_up: set[str] = field(default_factory=set)
     """Spans whose values answer no one: those tools and the calls inside."""
-    loose: dict[str, list[JournalEntry]] | None = None
-    """Entries by their loose key; made when a strict key misses for the first time."""
+    loose: dict[str, list[tuple[JournalEntry, AnyRequest]]] | None = None
+    """Entries with the form of their request by their loose key; made when a strict key misses for the first time."""
 
-    def next_of(self, kind: JournalKind, entry: JournalEntry) -> Outcome | None:
-        """The outcome that answers next; None when there is none left. Aborts never answer."""
+    def next_of(self, kind: JournalKind, entry: JournalEntry, aborts: bool = False) -> Outcome | None:
+        """The outcome that is next; None when there is none left. Aborts never answer, and are passed over.
+
+        With ``aborts``, one that was cancelled has its place in the order.
+        """
         key = (kind, entry.content_hash)
         at = self.places.get(key, 0)
         while at < len(entry.outcomes) and not self._answers(kind, entry.outcomes[at]):
+            outcome = entry.outcomes[at]
+            if aborts and was_cancelled(outcome) and outcome.span_id not in self.used_up:
+                break
             at += 1
         self.places[key] = at
         return entry.outcomes[at] if at < len(entry.outcomes) else None
+
+    def step(self, kind: JournalKind, entry: JournalEntry, *, to_next: bool = True) -> int:
+        """Count a use of the entry; ``to_next`` where it took the outcome that ``next_of`` gave. Which use it was."""
+        key = (kind, entry.content_hash)
+        self.uses[key] = self.uses.get(key, 0) + 1
+        self.places[key] += to_next
+        return self.uses[key]
 
     def answers_of(self, kind: JournalKind, entry: JournalEntry) -> list[Outcome]:
         """All its outcomes that may answer, used or not."""
@@ -80,12 +108,23 @@ class Scope:
 
 
 class Matcher:
-    """Answers requests from the journals of a recording, one scope per frame. Cursors belong to the matcher."""
+    """Answers requests from the journals of a recording, one scope per frame. Cursors belong to the matcher.
 
-    def __init__(self, journals: Mapping[str, Journal]) -> None:
+    Args:
+        journals: by frame.
+        form: requests whose hash the recording does not hold are compared in this form, on both sides. For those that
+            did not come through the runtime, and for what the user wants left out.
+    """
+
+    def __init__(self, journals: Mapping[str, Journal], *, form: Form | None = None) -> None:
         self._scopes = {name: Scope(journal) for name, journal in journals.items()}
+        self._form: Form = form or (lambda request: request)
+        self._began: int | None = None
+        """When the first recorded call started; None until first asked."""
 
-    def match(self, scope: str, kind: JournalKind, request: MatchRequest, *, reuse: bool = False) -> Hit | Miss:
+    def match(
+        self, scope: str, kind: JournalKind, request: MatchRequest, *, reuse: bool = False, aborts: bool = False
+    ) -> Hit | Abort | Miss:
         """The outcome that answers the request, which is then used up.
 
         Args:
@@ -93,8 +132,9 @@ class Matcher:
             kind: which of its three maps.
             request: what is asked.
             reuse: give the last outcome again when all are used up, as the seed does.
+            aborts: take a call that was cancelled as what comes next, instead of passing it over.
 
-        Returns: a Hit; or a Miss, which uses up nothing.
+        Returns: a Hit, or with ``aborts`` an Abort; or a Miss, which uses up nothing but an answer that cannot be used.
         Cost: O(size of new messages) for a hit, since digests are kept on the messages.
         """
         content_hash = request.content_hash
@@ -108,13 +148,27 @@ class Matcher:
             inferred = entry is not None
         if entry is None:
             return self._explain(place, kind, request)
+        if aborts:
+            abort = self._take_abort(place, kind, entry)
+            if abort is not None:
+                return abort
         return self._take(place, kind, entry, reuse, inferred, content_hash)
+
+    def _take_abort(self, place: Scope, kind: JournalKind, entry: JournalEntry) -> Abort | None:
+        outcome = place.next_of(kind, entry, aborts=True)
+        if outcome is None or outcome.status != "aborted":
+            return None
+        place.step(kind, entry)
+        if self._began is None:
+            starts = (o.start_unix_nano for s in self._scopes.values() for _, e in s.journal for o in e.outcomes)
+            self._began = min((start for start in starts if start is not None), default=0)
+        ended = (outcome.start_unix_nano or self._began) + (outcome.duration_ns or 0)
+        patience = max(0, ended - self._began) / 1e9 + SLACK_S
+        return Abort(outcome=outcome, patience_s=patience, content_hash=entry.content_hash)
 
     def _take(
         self, place: Scope, kind: JournalKind, entry: JournalEntry, reuse: bool, inferred: bool, content_hash: str
     ) -> Hit | Miss:
-        key = (kind, entry.content_hash)
-        use = place.uses.get(key, 0)
         outcome = place.next_of(kind, entry)
         reused = outcome is None
         if outcome is None:
@@ -125,18 +179,18 @@ class Matcher:
         if outcome.lost is not None:
             logger.warning("a recorded %s cannot answer: %s", kind, outcome.lost)
             reason = f"the recorded answer cannot be used: {outcome.lost}"
-            return Miss(reason=reason, nearest=outcome, content_hash=content_hash)
-        place.uses[key] = use + 1
-        if not reused:
-            place.places[key] += 1
-        return Hit(outcome=outcome, use=use + 1, reused=reused, inferred=inferred, content_hash=entry.content_hash)
+            # Its turn has come all the same: the next use is for the next outcome.
+            place.step(kind, entry, to_next=not reused)
+            return Miss(reason=reason, known=True, nearest=outcome, content_hash=content_hash)
+        use = place.step(kind, entry, to_next=not reused)
+        return Hit(outcome=outcome, use=use, reused=reused, inferred=inferred, content_hash=entry.content_hash)
 
     def _explain_exhausted(
         self, place: Scope, kind: JournalKind, entry: JournalEntry, answers: list[Outcome], content_hash: str
     ) -> Miss:
         """More uses than answers. Where the recording has another call of the same name here, that is what differs."""
         asked = place.uses.get((kind, entry.content_hash), 0) + 1
-        reason = _exhausted(len(answers), asked)
+        reason = _exhausted(len(answers), [o for o in entry.outcomes if o.status == "aborted"], asked)
         count = Difference(part="count", path="uses", recorded=len(answers), actual=asked)
         nearest = answers[-1] if answers else None
         differences: tuple[Difference, ...] = ()
@@ -146,7 +200,8 @@ class Matcher:
             differences = differences_between(recorded, entry.request)
             if differences:
                 reason += f"; the recorded call here differs in {differences[0].path}"
-        return Miss(reason=reason, differences=(*differences, count), nearest=nearest, content_hash=content_hash)
+        differences = (*differences, count)
+        return Miss(reason=reason, known=True, differences=differences, nearest=nearest, content_hash=content_hash)
 
     def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
         """A tool was answered as a whole: what it had asked itself answers no one in the scope from now on.
@@ -161,15 +216,15 @@ class Matcher:
             place.used_up.update(inside)
             place.values_used_up.update(inside, (tool_span_id,))
 
-    def unused(self, scope: str) -> list[Outcome]:
-        """Recorded outcomes of model turns and tools of the scope that nothing has used yet, by start."""
+    def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
+        """Recorded outcomes of model turns and tools of the scope, or of one kind, that nothing has used, by start."""
         place = self._scopes.get(scope)
         if place is None:
             return []
         out: list[Outcome] = []
-        for kind, entry in place.journal:
-            if kind != "value":
-                at = place.places.get((kind, entry.content_hash), 0)
+        for each, entry in place.journal:
+            if each != "value" and kind in (None, each):
+                at = place.places.get((each, entry.content_hash), 0)
                 out.extend(o for o in entry.outcomes[at:] if o.status != "aborted" and o.span_id not in place.used_up)
         return sorted(out, key=lambda o: o.start_unix_nano or 0)
 
@@ -187,15 +242,17 @@ class Matcher:
             place.loose = {}
             for _, entry in place.journal:
                 if entry.request is not None:
-                    place.loose.setdefault(_loose_key(entry.request), []).append(entry)
+                    formed = self._form(entry.request)
+                    place.loose.setdefault(_loose_key(formed), []).append((entry, formed))
         known = place.journal.map(kind)
+        asked = self._form(request)
         candidates = [
             entry
-            for entry in place.loose.get(_loose_key(request), ())
-            if entry.content_hash in known and entry.request is not None and _agree(entry.request, request)
+            for entry, formed in place.loose.get(_loose_key(asked), ())
+            if entry.content_hash in known and _agree(formed, asked)
         ]
-        fresh = (e for e in candidates if place.next_of(kind, e) is not None)
-        return next(fresh, candidates[0] if candidates else None)
+        fresh = [(o.start_unix_nano or 0, n) for n, e in enumerate(candidates) if (o := place.next_of(kind, e))]
+        return candidates[min(fresh)[1] if fresh else 0] if candidates else None
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
         if isinstance(request, ValueRequest):
@@ -213,9 +270,10 @@ class Matcher:
         if not entries:
             what = "model turn" if kind == "prompt" else "tool call"
             return Miss(reason=f"the recording holds no {what} here to compare with", content_hash=request.content_hash)
-        nearest = max(entries, key=lambda e: self._nearness(place, kind, e, request))
+        asked = self._form(request)
+        nearest = max(entries, key=lambda e: self._nearness(place, kind, e, asked))
         assert nearest.request is not None
-        found = differences_between(nearest.request, request)
+        found = differences_between(self._form(nearest.request), asked)
         causes = [d for d in found if makes_miss(d)]
         where = causes[0].path if causes else "its recorded hash"
         use = min(place.uses.get((kind, nearest.content_hash), 0), len(nearest.outcomes) - 1)
@@ -232,10 +290,11 @@ class Matcher:
         """Larger is nearer: equal messages at the same place, then still unused, then earlier."""
         unused = place.uses.get((kind, entry.content_hash), 0) < len(entry.outcomes)
         start = entry.outcomes[0].start_unix_nano or 0
-        if isinstance(entry.request, Request) and isinstance(request, Request):
-            pairs = zip(entry.request.messages, request.messages, strict=False)
+        recorded = self._form(entry.request) if entry.request is not None else None
+        if isinstance(recorded, Request) and isinstance(request, Request):
+            pairs = zip(recorded.messages, request.messages, strict=False)
             equal = sum(a.digest == b.digest for a, b in pairs)
-            apart = abs(len(entry.request.messages) - len(request.messages))
+            apart = abs(len(recorded.messages) - len(request.messages))
             return (2 * equal - apart, int(unused), -start)
         return (0, int(unused), -start)
 
@@ -254,10 +313,23 @@ def _next_of_the_same_name(place: Scope, kind: JournalKind, entry: JournalEntry)
     return min(waiting, key=lambda each: each[1].start_unix_nano or 0, default=None)
 
 
-def _exhausted(recorded: int, asked: int) -> str:
+def was_cancelled(outcome: Outcome) -> bool:
+    """True for a call that its caller cancelled, as by a time limit; False for one that its program's end cut off."""
+    return outcome.status == "aborted" and outcome.error is not None and outcome.error.type in _CANCELLED
+
+
+_CANCELLED = ("asyncio.exceptions.CancelledError", "asyncio.CancelledError", "CancelledError")
+SLACK_S = 5.0
+"""Added to the time that an abort may take to come again, for a machine that is slower than the recorded one."""
+
+
+def _exhausted(recorded: int, aborts: list[Outcome], asked: int) -> str:
+    how = sorted({abort.error.type.rpartition(".")[2] for abort in aborts if abort.error is not None})
+    because = f" ({', '.join(how)})" if how else ""
     if recorded == 0:
-        return "the recorded call was cut short and never answered"
-    return f"the recording has {recorded} answer{'s' * (recorded != 1)}, asked a {ordinal(asked)} time"
+        return f"the recorded call was aborted{because} and never answered"
+    also = f" and {len(aborts)} call{'s' * (len(aborts) != 1)} that never answered{because}" if aborts else ""
+    return f"the recording has {recorded} answer{'s' * (recorded != 1)}{also}, asked a {ordinal(asked)} time"
 
 
 def ordinal(number: int) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 from ..errors import ReplayStop
-from ..messages import Outcome
+from ..messages import Effect, Outcome
 from ._difference import Difference
 from ._journal import Journal, JournalKind
-from ._matcher import Hit, Matcher, MatchRequest, Miss, spans_of
+from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
 
 MissMode: TypeAlias = Literal["strict", "live"]
 """On a miss: stop (a divergence), or do the call for real."""
+ToolMode: TypeAlias = Literal["strict", "safe", "live"]
+"""As ``MissMode``; ``safe`` does for real what changes nothing in the world by what the tool declares of itself, and
+stops at the rest. That is a ``pure`` tool, and an ``idempotent`` one whose same call stands in the recording."""
 RowKind: TypeAlias = Literal["llm", "tool", "value", "agent"]
 RowStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
 
@@ -26,7 +29,7 @@ class ReplayPolicy:
     """What a replay does where the recording has no answer. The default is the seed's ``run_with``."""
 
     models: MissMode = "live"
-    tools: MissMode = "live"
+    tools: ToolMode = "live"
     reuse_exhausted: bool = True
     """Give the last outcome again when a hash is asked more often than recorded."""
     retry_errors: bool = False
@@ -78,6 +81,7 @@ class ReplaySession:
             that has used up what a frame recorded has then come to the end of the recording, not to a divergence.
         policy: what happens on a miss.
         on_row: called with each row as it appears, and again when a running one settles.
+        form: as of ``Matcher``.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class ReplaySession:
         open_ended: bool = False,
         policy: ReplayPolicy | None = None,
         on_row: Callable[[ReplayRow], None] | None = None,
+        form: Form | None = None,
     ) -> None:
         self.policy = policy or ReplayPolicy()
         self.rows: list[ReplayRow] = []
@@ -97,15 +102,64 @@ class ReplaySession:
         """True once an answer was found only by leaving out a part that the recording lacks."""
         self.answered: list[Outcome] = []
         """The outcomes that were given from the recording, each use once."""
-        self._matcher = Matcher(recording)
+        self._matcher = Matcher(recording, form=form)
         self._before_cut = None if cut is None else spans_of(cut)
         self._open_ended = open_ended
         self._on_row = on_row
         self._running: dict[str, int] = {}
+        self._waiting: dict[str, tuple[JournalKind, str, Abort]] = {}
+        """Calls that wait for the abort that was recorded."""
+        self._wakers: dict[str, Callable[[], object]] = {}
         self._lock = threading.RLock()
 
-    def answer(self, scope: str, kind: JournalKind, name: str, call_id: str, request: MatchRequest) -> Hit | None:
+    @overload
+    def answer(
+        self,
+        scope: str,
+        kind: JournalKind,
+        name: str,
+        call_id: str,
+        request: MatchRequest,
+        *,
+        effect: Effect | None = ...,
+        in_tool: bool = ...,
+    ) -> Hit | None: ...
+    @overload
+    def answer(
+        self,
+        scope: str,
+        kind: JournalKind,
+        name: str,
+        call_id: str,
+        request: MatchRequest,
+        *,
+        effect: Effect | None = ...,
+        in_tool: bool = ...,
+        aborts: Literal[True],
+    ) -> Hit | Abort | None: ...
+    def answer(
+        self,
+        scope: str,
+        kind: JournalKind,
+        name: str,
+        call_id: str,
+        request: MatchRequest,
+        *,
+        effect: Effect | None = None,
+        in_tool: bool = False,
+        aborts: bool = False,
+    ) -> Hit | Abort | None:
         """The recorded answer, or None when the call is to be done for real.
+
+        Args:
+            scope: the frame's call id.
+            kind: which of its three maps.
+            name: the model, the tool or the kind of value.
+            call_id: of the call, for the report.
+            request: what is asked.
+            effect: what the tool declares of itself.
+            in_tool: a value that a tool takes, or that stands before one: what tools may do decides.
+            aborts: the caller can wait where the recorded call was cancelled; see ``aborted`` and ``not_aborted``.
 
         Raises:
             ReplayStop: the replay ends here, at its cut or because it diverged; it is raised again on every later call,
@@ -113,9 +167,13 @@ class ReplaySession:
         """
         with self._lock:
             if self.stopped:
-                raise ReplayStop(self.stopped)
-            strict = (self.policy.tools if kind == "tool" else self.policy.models) == "strict"
-            found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted)
+                raise self.stop()
+            mode = self.policy.tools if kind == "tool" or in_tool else self.policy.models
+            aborts = aborts and mode != "live" and not self.policy.retry_errors
+            found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted, aborts=aborts)
+            strict = mode == "strict" or (mode == "safe" and kind == "tool" and not _is_safe(effect, found))
+            if isinstance(found, Abort):
+                return self._expect_abort(scope, kind, name, call_id, found)
             if isinstance(found, Hit):
                 outcome = found.outcome
                 if self._lies_after_cut(kind, outcome):
@@ -126,12 +184,16 @@ class ReplaySession:
                 if not (self.policy.retry_errors and outcome.status == "error"):
                     return self._give(kind, name, call_id, found)
             elif strict and self._open_ended and self._matcher.is_used_up(scope):
-                self.stopped = "past_cut"
-                raise ReplayStop("past_cut")
+                raise self._end("past_cut")
             elif strict:
                 raise self._diverge(kind, name, call_id, found)
             self._go_live(kind, name, call_id, found.content_hash)
             return None
+
+    def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
+        """As ``Matcher.unused``."""
+        with self._lock:
+            return self._matcher.unused(scope, kind)
 
     def use_up(self, scope: str, tool_span_id: str, inside: Collection[str]) -> None:
         """As ``Matcher.use_up``."""
@@ -142,23 +204,86 @@ class ReplaySession:
         """A completed sub-agent was not run again."""
         with self._lock:
             if self.stopped:
-                raise ReplayStop(self.stopped)
+                raise self.stop()
             row = ReplayRow(call_id=call_id, kind="agent", name=name, status="hit")
             self.rows.append(row)
             self._tell(row)
 
+    def note_live(self, kind: JournalKind, name: str, call_id: str, content_hash: str) -> None:
+        """A call was seen that had been done for real, without anybody asking for its answer."""
+        with self._lock:
+            self._add(kind, name, call_id, "live", content_hash)
+
     def settle(self, call_id: str, *, failed: bool) -> None:
         """A call that was done for real has ended."""
         with self._lock:
-            index = self._running.pop(call_id, None)
-            if index is not None:
-                self.rows[index] = replace(self.rows[index], status="error" if failed else "live")
-                self._tell(self.rows[index])
+            self._settle(call_id, "error" if failed else "live")
+
+    def _settle(self, call_id: str, status: RowStatus) -> None:
+        index = self._running.pop(call_id, None)
+        if index is not None:
+            self.rows[index] = replace(self.rows[index], status=status)
+            self._tell(self.rows[index])
+
+    def stop(self) -> ReplayStop:
+        """What a replay that has ended raises at every further call."""
+        assert self.stopped is not None
+        at = self.divergence
+        return ReplayStop(self.stopped, f"{at.kind} {at.name!r} ({at.call_id}): {at.reason}" if at else "")
+
+    def when_stopped(self, call_id: str, wake: Callable[[], object]) -> None:
+        """Have a call that waits for its abort woken when the replay ends elsewhere."""
+        with self._lock:
+            if self.stopped:
+                wake()
+            self._wakers[call_id] = wake
+
+    def aborted(self, call_id: str) -> None:
+        """A call that was cancelled when it was recorded was cancelled again."""
+        with self._lock:
+            self._waiting.pop(call_id, None)
+            self._wakers.pop(call_id, None)
+            self._settle(call_id, "hit")
+
+    def not_aborted(self, call_id: str) -> ReplayStop:
+        """Nothing cancelled such a call this time, or the replay has ended elsewhere; what to raise."""
+        with self._lock:
+            kind, name, abort = self._waiting.pop(call_id)
+            self._wakers.pop(call_id, None)
+            if self.stopped or self._open_ended:
+                self._settle(call_id, "hit")
+                return self.stop() if self.stopped else self._end("past_cut")
+            self._settle(call_id, "missed")
+            took = (abort.outcome.duration_ns or 0) / 1e9
+            reason = (
+                f"the recorded call was cancelled after {took:.1f} s without an answer, and nothing cancelled it here"
+            )
+            miss = Miss(reason=reason, known=True, nearest=abort.outcome, content_hash=abort.content_hash)
+            return self._diverge(kind, name, call_id, miss, told=True)
+
+    def _expect_abort(self, scope: str, kind: JournalKind, name: str, call_id: str, abort: Abort) -> Abort:
+        if self._lies_after_cut(kind, abort.outcome):
+            self._stop_at_cut(scope, kind, name, call_id, abort)
+        if self._open_ended and self._matcher.is_used_up(scope):
+            raise self._end("past_cut")
+        self._waiting[call_id] = kind, name, abort
+        self._running[call_id] = len(self.rows)
+        self._add(kind, name, call_id, "running", abort.content_hash, abort.outcome.span_id)
+        return abort
+
+    def _end(self, why: Literal["past_cut", "diverged"]) -> ReplayStop:
+        self.stopped = why
+        for wake in self._wakers.values():
+            wake()
+        return self.stop()
 
     def _lies_after_cut(self, kind: JournalKind, outcome: Outcome) -> bool:
         # Values have no span of their own, so they cannot tell on which side of the cut they lie; a later model turn or
         # tool call will.
-        return self._before_cut is not None and kind != "value" and outcome.span_id not in self._before_cut
+        # The same holds for what has no span, such as a tool's result that only a later request shows.
+        if self._before_cut is None or kind == "value" or outcome.span_id is None:
+            return False
+        return outcome.span_id not in self._before_cut
 
     def _give(self, kind: JournalKind, name: str, call_id: str, hit: Hit) -> Hit:
         self.inferred = self.inferred or hit.inferred
@@ -174,7 +299,7 @@ class ReplaySession:
         self._running[call_id] = len(self.rows)
         self._add(kind, name, call_id, "running", content_hash)
 
-    def _stop_at_cut(self, scope: str, kind: JournalKind, name: str, call_id: str, hit: Hit) -> None:
+    def _stop_at_cut(self, scope: str, kind: JournalKind, name: str, call_id: str, hit: Hit | Abort) -> None:
         """Ends the replay at its cut, unless the run left out calls that the recording made first."""
         start = hit.outcome.start_unix_nano or 0
         skipped = [
@@ -183,15 +308,15 @@ class ReplaySession:
             if (other.start_unix_nano or 0) + (other.duration_ns or 0) <= start and other.span_id != hit.outcome.span_id
         ]
         if not skipped:
-            self.stopped = "past_cut"
-            raise ReplayStop("past_cut")
+            raise self._end("past_cut")
         count = len(skipped)
         reason = f"the recording makes {count} other call{'s' * (count != 1)} before this one"
         miss = Miss(reason=reason, nearest=skipped[0], content_hash=hit.content_hash)
         raise self._diverge(kind, name, call_id, miss)
 
-    def _diverge(self, kind: JournalKind, name: str, call_id: str, miss: Miss) -> ReplayStop:
-        self._add(kind, name, call_id, "missed", miss.content_hash)
+    def _diverge(self, kind: JournalKind, name: str, call_id: str, miss: Miss, *, told: bool = False) -> ReplayStop:
+        if not told:
+            self._add(kind, name, call_id, "missed", miss.content_hash)
         self.divergence = Divergence(
             kind=_ROW_KINDS[kind],
             name=name,
@@ -200,8 +325,7 @@ class ReplaySession:
             differences=miss.differences,
             nearest_span_id=miss.nearest.span_id if miss.nearest else None,
         )
-        self.stopped = "diverged"
-        return ReplayStop("diverged")
+        return self._end("diverged")
 
     def _add(
         self,
@@ -226,3 +350,8 @@ class ReplaySession:
     def _tell(self, row: ReplayRow) -> None:
         if self._on_row:
             self._on_row(row)
+
+
+def _is_safe(effect: Effect | None, found: Hit | Abort | Miss) -> bool:
+    """Whether doing the tool call for real changes nothing in the world that the recorded run did not change."""
+    return effect == "pure" or (effect == "idempotent" and (not isinstance(found, Miss) or found.known))

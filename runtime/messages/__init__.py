@@ -22,12 +22,13 @@ from ._message import (
     text_of,
 )
 from ._outcome import ErrorInfo, Outcome, OutcomeStatus, Usage
-from ._request import Request, ToolDefinition, ToolRequest, ValueRequest
+from ._request import Effect, Request, ToolDefinition, ToolRequest, ValueRequest
 
 __all__ = [
     "BlobPart",
     "Call",
     "CallKind",
+    "Effect",
     "ErrorInfo",
     "Json",
     "JsonObject",

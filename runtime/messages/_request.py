@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ._json import Json, JsonObject, canonical_json, parse_json_text
 from ._message import Message
+
+Effect: TypeAlias = Literal["pure", "idempotent", "reversible", "committed"]
+"""What a call of a tool does to the world: nothing; the same however often it is made; something that can be taken
+back; something that cannot."""
 
 HASH_VERSION = "sha256.1"
 """Algorithm and version of our content hashes; it leads each hash text, ``sha256.1:<64 hex digits>``."""

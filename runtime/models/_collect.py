@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 
 from ..errors import ModelAnswerError
@@ -14,7 +14,7 @@ PIECE = 12
 """Characters of a made-up piece."""
 
 
-async def stream_of(model: Model, request: Request) -> AsyncIterator[Delta]:
+async def stream_of(model: Model, request: Request) -> AsyncGenerator[Delta, None]:
     """The model's stream; of a model without one, the whole answer cut into pieces."""
     if isinstance(model, StreamingModel):
         async with aclosing(model.stream(request)) as deltas:

@@ -36,7 +36,7 @@ from ._wire import (
     with_call_ids,
 )
 
-_RENAMED = {"stop_sequences": "stop"}
+RENAMED = {"stop_sequences": "stop"}
 _SAMPLING = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
 _OWN = frozenset((*_SAMPLING, "max_tokens", "max_completion_tokens", "tool_choice"))
 """What the SDK takes under this name; anything else goes into the body as it is."""
@@ -69,7 +69,7 @@ def params_of(request: Request, model: str, provider: str, max_tokens_key: str) 
         }
     extra: dict[str, Any] = {}
     for name, value in request.parameters.items():
-        key = max_tokens_key if name == "max_tokens" else _RENAMED.get(name, name)
+        key = max_tokens_key if name == "max_tokens" else RENAMED.get(name, name)
         if value is None or (key == "tool_choice" and not request.tools):
             continue
         if key == "tool_choice":

@@ -41,7 +41,7 @@ from ._wire import (
     with_call_ids,
 )
 
-_RENAMED = {"max_tokens": "max_output_tokens"}
+RENAMED = {"max_tokens": "max_output_tokens"}
 _OWN = frozenset(("temperature", "top_p", "max_output_tokens", "tool_choice"))
 _UNKNOWN = ("seed", "stop_sequences", "frequency_penalty", "presence_penalty")
 _KEPT = ("id", "summary", "content", "encrypted_content")
@@ -74,7 +74,7 @@ def params_of(request: Request, model: str, provider: str) -> dict[str, Any]:
         params["text"] = {"format": form}
     extra: dict[str, Any] = {}
     for name, value in request.parameters.items():
-        key = _RENAMED.get(name, name)
+        key = RENAMED.get(name, name)
         if value is None or (key == "tool_choice" and not request.tools):
             continue
         if key == "tool_choice":

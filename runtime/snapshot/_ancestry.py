@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import cached_property
 from typing import TypeAlias
 
 from ..trace import AgentStart, RunStart, TraceEvent
@@ -23,32 +24,34 @@ Owner: TypeAlias = str | Place
 
 
 class Ancestry:
-    """The parents of all spans of a trace. Built once, from the whole trace: a late end may name a parent too."""
+    """The parents of all spans of a trace, from the whole trace: a late end may name a parent too."""
 
     def __init__(self, events: Iterable[TraceEvent] = ()) -> None:
-        self.agents: set[str] = set()
-        self.runs: set[str] = set()
+        """Look for the agents; the parents wait until someone asks, since most events find their frame without."""
+        self._events = list(events)
+        self.agents: set[str] = {event.span_id for event in self._events if type(event) is AgentStart}
+        self._owners: dict[str, Owner] = {}
+
+    @cached_property
+    def runs(self) -> set[str]:
+        """The spans of runs."""
+        return {event.span_id for event in self._events if type(event) is RunStart}
+
+    @cached_property
+    def parents(self) -> dict[str, str | None]:
+        """The parent of each span as its first start or end names it, else as a point inside it does."""
         parents: dict[str, str | None] = {}
         points: dict[str, str] = {}
-        for event in events:
+        for event in self._events:
             span = event.span_id
-            if event.opens:
-                if span not in parents:
-                    parents[span] = event.parent_span_id
-                kind = type(event)
-                if kind is AgentStart:
-                    self.agents.add(span)
-                elif kind is RunStart:
-                    self.runs.add(span)
-            elif span not in parents:
-                if event.closes:
+            if span not in parents:
+                if event.opens or event.closes:
                     parents[span] = event.parent_span_id
                 elif event.parent_span_id is not None:
                     points.setdefault(span, event.parent_span_id)
         for span, parent in points.items():
             parents.setdefault(span, parent)
-        self.parents = parents
-        self._owners: dict[str, Owner] = {}
+        return parents
 
     def owner(self, span_id: str) -> Owner:
         """The nearest agent span at or above the span. Amortised O(1), also for very deep chains; safe in cycles."""

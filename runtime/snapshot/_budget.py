@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -109,18 +110,46 @@ class UsageStats:
         )
 
 
+LateSums: TypeAlias = Callable[[int], tuple[UsageStats | None, UsageStats] | None]
+"""Frame -> its sums, given once: its own, and with everything below it; None for nothing."""
+
+
 class Budget:
     """The spend of a frame: its own, and with everything below it.
 
     Most frames of a big trace are never asked for theirs, so the sums are made when first looked at.
     """
 
-    __slots__ = ("_aggregate", "_own")
+    __slots__ = ("_aggregate", "_frame", "_late", "_own")
 
     def __init__(self, own: UsageStats | None = None, aggregate: UsageStats | None = None) -> None:
         """Without an aggregate, nothing below the frame has spent anything."""
         self._own = own
         self._aggregate = aggregate
+        self._late: LateSums | None = None
+        self._frame = -1
+
+    def wait_for(self, late: LateSums, frame: int) -> None:
+        """When someone first looks, add what ``late`` gives for the frame of that number."""
+        self._late = late
+        self._frame = frame
+
+    def add(self, own: UsageStats | None, total: UsageStats) -> None:
+        """Add to the sums.
+
+        Args:
+            own: what the frame itself spent; None for nothing. Not to be changed afterwards.
+            total: what the frame and everything below it spent; the same object as ``own`` where that is all.
+        """
+        if self._own is None and self._aggregate is None and total is own:
+            self._own = own
+            return
+        self._fill()
+        assert self._own is not None
+        assert self._aggregate is not None
+        if own is not None:
+            self._own.merge(own)
+        self._aggregate.merge(total)
 
     def _fill(self) -> None:
         # Both at once: who gets hold of one may add to it, and the other must not follow.
@@ -129,30 +158,43 @@ class Budget:
         if self._aggregate is None:
             self._aggregate = self._own.copy()
 
+    def _look(self) -> None:
+        late = self._late
+        if late is not None:
+            self._late = None
+            found = late(self._frame)
+            if found is not None:
+                self.add(*found)
+
     @property
     def own(self) -> UsageStats:
         """What the frame itself spent."""
-        if self._own is None or self._aggregate is None:
-            self._fill()
+        self._look()
+        self._fill()
         assert self._own is not None
         return self._own
 
     @property
     def aggregate(self) -> UsageStats:
         """What the frame and everything below it spent."""
-        if self._own is None or self._aggregate is None:
-            self._fill()
+        self._look()
+        self._fill()
         assert self._aggregate is not None
         return self._aggregate
 
     def total(self) -> UsageStats | None:
-        """The aggregate to read only, or None where nothing was spent; makes nothing."""
+        """The aggregate to read only, or None where nothing was spent; makes no sums of its own."""
+        self._look()
         return self._own if self._aggregate is None else self._aggregate
 
     def copy(self) -> Budget:
         """An independent copy."""
+        self._look()
         own, aggregate = self._own, self._aggregate
         return Budget(None if own is None else own.copy(), None if aggregate is None else aggregate.copy())
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Budget:
+        return self.copy()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Budget):

@@ -5,67 +5,38 @@ The machine makes each of them on its own frames; a cursor makes those between a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
 
-from ..journal import AnyRequest, Journal, JournalKind
+from ..journal import AnyRequest, JournalEntry, JournalKind
 from ..messages import ErrorInfo, Json, JsonObject, Outcome, Usage
 from ..trace import AgentStart
-from ._budget import Budget
 from ._frame import ROOT_ID, Frame, Level, Note
 from ._ledger import Ledger
 from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_ANSWER, NO_HASH, NO_MEMORY, NO_RUN
-
-Change: TypeAlias = tuple[str, Callable[..., None], tuple[Any, ...]]
-"""The call id of a frame, what is done to it, and with what."""
+from ._slot import RootFacts
 
 
-class RootFacts(NamedTuple):
-    """What is known of the run apart from its frame."""
+def opened(event: AgentStart, call_id: str, parent_id: str, inferred: str | None, ended_first: bool) -> Frame:
+    """The frame of an agent that has just started.
 
-    is_used: bool = False
-    """Something was recorded in the run itself, so that it is the root even of a single agent."""
-    has_run: bool = False
-    """The run was recorded, so that its status is its own."""
-    left_out: Note | None = None
-    """The calls that no frame could be found for."""
-
-
-class OpenedAt(NamedTuple):
-    """Where an agent's frame opens."""
-
-    call_id: str
-    parent_id: str
-    inferred: str | None
-    """Why the place is not sure; None where it is recorded."""
-    ended_first: bool
-    """Its end came before its start."""
-
-
-def opened(event: AgentStart, place: OpenedAt) -> Frame:
-    """The frame of an agent that has just started."""
-    memory = event.memory
-    span = event.span_id
-    frame = Frame(
-        call_id=place.call_id,
-        agent_id=event.agent_id,
-        parent_id=place.parent_id,
-        opened_in=event.parent_span_id,
-        children=[],
-        memory={} if memory is None else dict(memory),
-        memory_start={} if not memory else dict(memory),
-        journal=Journal({}, {}, {}),
-        budget=Budget(),
-        input=event.input,
-        fidelity=[],
-    )
-    if place.inferred is not None:
-        frame.note("inferred", place.inferred, span)
-    if event.call_id is not None and event.call_id != place.call_id:
-        frame.note("inferred", CALL_ID_TAKEN, span)
+    Args:
+        event: the start.
+        call_id: the frame's.
+        parent_id: the call id of the frame above.
+        inferred: why that place is not sure; None where it is recorded.
+        ended_first: the agent's end came before its start.
+    """
+    memory, span = event.memory, event.span_id
+    fidelity: list[Note] = []
     if memory is None and event.run_id is None:
-        frame.fidelity.append(Note("missing", NO_MEMORY, span))
-    if place.ended_first:
+        fidelity.append(Note("missing", NO_MEMORY, span))
+    frame = Frame.started(call_id, event.agent_id, parent_id, event.parent_span_id, memory, event.input, fidelity)
+    if inferred is not None:
+        frame.note("inferred", inferred, span)
+    if event.call_id is not None and event.call_id != call_id:
+        frame.note("inferred", CALL_ID_TAKEN, span)
+    if ended_first:
         frame.note("inferred", ENDED_FIRST, span)
     return frame
 
@@ -141,17 +112,19 @@ def record(
         return
     journal = frame.journal
     entries = journal.prompt if kind == "prompt" else journal.tool if kind == "tool" else journal.value
-    ledger.record(entries, content_hash, outcome, request)
+    if content_hash in entries or ledger.is_handed_out:
+        ledger.record(entries, content_hash, outcome, request)
+    else:
+        entries[content_hash] = JournalEntry(content_hash, [outcome], request)
 
 
-def add_child(frame: Frame, _event: AgentStart, place: OpenedAt) -> None:
-    """A sub-agent was called; its own frame is made by ``opened``."""
-    frame.children.append(place.call_id)
+def add_child(frame: Frame, _event: AgentStart, call_id: str, *_: object) -> None:
+    """A sub-agent was called; its own frame is made by ``opened``, which takes the same arguments."""
+    frame.children.append(call_id)
 
 
 def spend(frame: Frame, usage: Usage, model: str | None, provider: str | None) -> None:
-    """A model call was paid for; the sums above are made apart (``sum_up``), once for many calls."""
-    frame.budget.own.add_model_call(usage, model, provider)
+    """A model call was paid for: only a word for the log, since budgets are summed apart, once for many calls."""
 
 
 def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:
@@ -159,7 +132,7 @@ def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Fra
     is_derived = root.call_id == ROOT_ID and not facts.has_run
     if not is_derived and facts.left_out is None:
         return root
-    root = root.copy()
+    root = replace(root, fidelity=root.fidelity.copy())
     if is_derived:
         # Without a recorded run, its frame runs as long as one of its agents does.
         running = any(frames[top].status == "running" for top in root.children)

@@ -15,24 +15,30 @@ from typing import NamedTuple
 
 from ..trace import TraceEvent
 from ._budget import UsageStats
-from ._changes import Change, RootFacts, add_child, concluded, opened, record, spend
+from ._changes import add_child, concluded, opened, record, spend
 from ._collector import collector_paused
 from ._errors import Anchor, NoFrameError
-from ._frame import MAX_DEPTH, ROOT_ID, Frame, Provenance, Snapshot
+from ._frame import ROOT_ID, Frame, Provenance, Snapshot
 from ._ledger import Ledger
 from ._machine import RestoreMachine
+from ._slot import Change, RootFacts
+from ._sums import totals
 from ._timeline import Timeline
 
-_WAY_POINTS = 40
-"""About how many are kept: each costs a pass over the table of frames, and each saves changes to make again."""
+_WAY_POINTS = 200
+"""About how many are kept: each costs copies of the frames that change next, and each saves changes to make again."""
+_TABLES = 40
+"""How many of them hold the whole table of frames; the others hold what changed since the one before."""
 _CLOSEST = 512
 """Events between way points, at least."""
 
 
 class _WayPoint(NamedTuple):
-    """All frames after an event, the run's frame among them."""
+    """The frames after an event, the run's frame among them."""
 
     position: int
+    is_table: bool
+    """All frames, not only those that are new or changed since the way point before."""
     frames: dict[str, Frame]
 
 
@@ -56,7 +62,7 @@ class SnapshotCursor:
         Raises:
             EmptyTraceError, SeveralTracesError, UnknownTraceError: no trace to take, or none that is chosen.
         """
-        with collector_paused():
+        with collector_paused(keeps_result=True):
             self.timeline = Timeline(events, trace_id)
             """The events in order; a position is an index into its ``events``."""
             self._changes: list[Change] = []
@@ -95,7 +101,8 @@ class SnapshotCursor:
         self.timeline.checked(position)
         if self._first is None or position < self._first:
             raise NoFrameError(self.timeline.nearest(position))
-        root_id, frames = self._frames(position)
+        with collector_paused():
+            root_id, frames = self._frames(position)
         now = time.time_ns() // 1_000_000
         event = self.timeline.events[position]
         origin = Provenance(trace_id=self.timeline.trace_id, span_id=event.span_id, anchor="after", source="restore")
@@ -108,24 +115,39 @@ class SnapshotCursor:
         machine = RestoreMachine(self.timeline.ancestry, changes)
         feed = machine.feed
         step = max(_CLOSEST, len(events) // _WAY_POINTS)
+        between_tables = max(1, len(events) // (step * _TABLES))
         facts: RootFacts | None = None
+        table: dict[str, Frame] = {}
         for i, event in enumerate(events):
             if i % step == 0:
-                self._way_points.append(_WayPoint(i - 1, machine.way_point()))
+                changed = machine.way_point()
+                table |= changed
+                is_table = len(self._way_points) % between_tables == 0
+                self._way_points.append(_WayPoint(i - 1, is_table, table.copy() if is_table else changed))
             feed(event)
             ends.append(len(changes))
-            now = machine.root_facts
-            if now != facts:
-                facts = now
-                self._facts.append((i, now))
+            if machine.facts is not facts:
+                facts = machine.facts
+                self._facts.append((i, facts))
             if self._first is None and machine.has_frame:
                 self._first = i
 
+    def _way_point(self, position: int) -> tuple[int, dict[str, Frame]]:
+        """The last way point before a position: its place, and a table of all its frames."""
+        points = self._way_points
+        last = base = bisect_right(points, position, key=_position_of) - 1
+        while not points[base].is_table:
+            base -= 1
+        table = points[base].frames.copy()
+        for point in points[base + 1 : last + 1]:
+            table |= point.frames
+        return points[last].position, table
+
     def _frames(self, position: int) -> tuple[str, dict[str, Frame]]:
         """The root's call id and all frames at a position."""
-        start = self._way_points[bisect_right(self._way_points, position, key=_position_of) - 1]
-        remade = _Remade(start.frames)
-        first = self._ends[start.position] if start.position >= 0 else 0
+        start, table = self._way_point(position)
+        first = self._ends[start] if start >= 0 else 0
+        remade = _Remade(table)
         for change in self._changes[first : self._ends[position]]:
             remade.make(change)
         remade.settle()
@@ -157,8 +179,8 @@ def _place_of(fact: tuple[int, RootFacts]) -> int:
 class _Remade:
     """The frames of a way point with changes made again; the way point's own stay as they are."""
 
-    def __init__(self, frames: dict[str, Frame]) -> None:
-        self.frames = frames.copy()
+    def __init__(self, table: dict[str, Frame]) -> None:
+        self.frames = table
         self._own: set[str] = set()
         self._ledger = Ledger()
         self._ledger.hand_out()  # the way point holds its entries
@@ -187,36 +209,15 @@ class _Remade:
         else:
             what(frame, *args)
             if what is add_child:
-                event, place = args
-                self.frames[place.call_id] = opened(event, place)
-                self._own.add(place.call_id)
+                frame = opened(*args)
+                self.frames[frame.call_id] = frame
+                self._own.add(frame.call_id)
 
     def settle(self) -> None:
         """Put outcomes in order and add what was spent to the frames above: last, when all changes are made."""
         self._ledger.hand_out()
-        spent = self._spent
-        if not spent:
-            return
-        below: dict[str, UsageStats] = {}
-        for call_id in reversed(list(self.frames)):  # children come after their parents
-            own, total = spent.get(call_id), below.pop(call_id, None)
-            if own is None and total is None:
-                continue
-            total = total or UsageStats()
-            frame = self.writable(call_id)
-            if own is not None:
-                total.merge(own)
-                frame.budget.own.merge(own)
-            frame.budget.aggregate.merge(total)
-            if call_id != ROOT_ID:
-                into = below.setdefault(frame.parent_id or ROOT_ID, UsageStats())
-                into.merge(total, with_items=self._is_shallow(frame))
-        spent.clear()
+        for call_id, total in totals(self._spent, self._above):
+            self.writable(call_id).budget.add(self._spent.get(call_id), total)
 
-    def _is_shallow(self, frame: Frame) -> bool:
-        """Not deeper than frames are written: the same limit as where budgets are summed in one pass."""
-        for _ in range(MAX_DEPTH):
-            if frame.parent_id is None or frame.parent_id == ROOT_ID:
-                return True
-            frame = self.frames[frame.parent_id]
-        return False
+    def _above(self, call_id: str) -> str | None:
+        return None if call_id == ROOT_ID else self.frames[call_id].parent_id or ROOT_ID

@@ -10,7 +10,8 @@ class Ledger:
     """Adds outcomes to journal entries: one that a snapshot holds is copied first, and order is made once."""
 
     def __init__(self) -> None:
-        self._is_handed_out = False
+        self.is_handed_out = False
+        """There was a snapshot, which may hold any entry that is not fresh."""
         self._fresh: set[int] = set()
         """Ids of the entries that no snapshot holds yet, once there was a snapshot."""
         self._unsorted: dict[int, JournalEntry] = {}
@@ -24,12 +25,12 @@ class Ledger:
         if entry is None:
             entry = entries[content_hash] = JournalEntry(content_hash, [outcome], request)
         else:
-            if self._is_handed_out and id(entry) not in self._fresh:
+            if self.is_handed_out and id(entry) not in self._fresh:
                 entry = entries[content_hash] = JournalEntry(content_hash, list(entry.outcomes), entry.request)
             self._add(entry, outcome)
             if entry.request is None:
                 entry.request = request
-        if self._is_handed_out:
+        if self.is_handed_out:
             self._fresh.add(id(entry))
 
     def _add(self, entry: JournalEntry, outcome: Outcome) -> None:
@@ -45,7 +46,7 @@ class Ledger:
             _sort(entry)
         self._unsorted.clear()
         self._fresh.clear()
-        self._is_handed_out = True
+        self.is_handed_out = True
 
 
 def _sort(entry: JournalEntry) -> None:

@@ -1,8 +1,4 @@
-"""The stack machine: trace events in, frames out.
-
-Made right for parallel agents: an event belongs to the frame of its nearest enclosing agent span. The stack of open
-frames decides only where a parent is not recorded, and that is noted in the frame.
-"""
+"""The stack machine: trace events in, frames out. Made right for parallel agents: see ``_homes``."""
 
 from __future__ import annotations
 
@@ -23,19 +19,16 @@ from ..trace import (
     ModelTurnStart,
     RunEnd,
     RunStart,
+    SpanStart,
     ToolAttempt,
     ToolEnd,
     ToolStart,
     TraceEvent,
     ValueTaken,
 )
-from ._ancestry import Ancestry, Place
+from ._ancestry import Ancestry
 from ._changes import (
-    Change,
-    OpenedAt,
-    RootFacts,
     add_child,
-    add_note,
     close,
     concluded,
     cut_off,
@@ -47,23 +40,18 @@ from ._changes import (
     start_run,
     write_memory,
 )
-from ._frame import MAX_DEPTH, ROOT_ID, Frame, Note, Provenance, Snapshot
+from ._frame import MAX_DEPTH, ROOT_ID, Frame, Provenance, Snapshot
+from ._homes import Homes
 from ._ledger import Ledger
-from ._reasons import BEFORE_START, LOST_PARENT, NO_AGENT_OPEN, NO_PARENT, parent_ended
-from ._slot import Shelf, Slot, Spend, add_up, sum_up
+from ._reasons import parent_ended
+from ._slot import Change, RootFacts, Shelf, Slot
+from ._sums import Sums
 
 _FROM_JOURNAL = frozenset({"journal", "reused"})
 """Who may have answered a model turn without spending anything."""
 
 
-_NEAR = 3
-"""How many spans are looked at one by one, before the remembered ways through all spans are asked."""
-
-_CLIMB = 10
-"""How many agents that have not started yet are passed on the way up; it also ends cycles of parents."""
-
-
-class RestoreMachine:
+class RestoreMachine(Homes):
     """Feed it one trace's events in timeline order; ``snapshot`` gives the state after any of them.
 
     Snapshots of one machine share what did not change between them: treat them as read-only, or copy.
@@ -78,112 +66,85 @@ class RestoreMachine:
             log: takes every change of a frame, for a cursor.
         """
         self._log = log
-        self._ancestry = ancestry
-        self._parents = ancestry.parents
-        self._shelf = Shelf()
-        """A frame that was handed out is copied before it changes."""
-        root = Frame(call_id=ROOT_ID, agent_id="", memory_start={})
-        self._root = Slot(root, None, self._shelf)
-        self._root_is_used = False
+        shelf = Shelf(log)
+        super().__init__(ancestry, Slot(Frame(call_id=ROOT_ID, agent_id="", memory_start={}), None, None, shelf), shelf)
         self._run_span: str | None = None
-        self._slots: list[Slot] = [self._root]
-        """All frames in the order of their starts, so that parents come before children."""
-        self._stack: list[Slot] = []
-        """Open frames; closed ones are taken off when they come to the top."""
-        self._by_span: dict[str, Slot] = {}
-        self._call_ids: set[str] = {ROOT_ID}
         self._ended_first: set[str] = set()
         self._asked: dict[str, ModelTurnStart | ToolStart] = {}
-        self._left_out: Note | None = None
-        """The calls that no frame could be found for."""
         self._ledger = Ledger()
-        self._spends: list[Spend] = []
-        """Model calls since the last snapshot, once there was one."""
-        self._handlers: dict[type[TraceEvent], Callable[[Any], None]] = {
-            RunStart: self._run_start,
-            RunEnd: self._run_end,
-            AgentStart: self._agent_start,
-            AgentEnd: self._agent_end,
-            GenerationStart: self._generation_start,
-            GenerationEnd: self._generation_end,
-            ModelTurnStart: self._call_start,
-            ModelTurnEnd: self._model_turn_end,
-            ToolStart: self._call_start,
-            ToolEnd: self._tool_end,
-            ToolAttempt: self._tool_attempt,
-            MemoryWrite: self._memory_write,
-            ValueTaken: self._value_taken,
-        }
+        self._sums = Sums()
 
     def feed(self, event: TraceEvent) -> None:
         """Take the next event. Never raises, whatever the events say."""
-        handler = self._handlers.get(type(event))
+        handler = _HANDLERS.get(type(event))
         if handler is not None:
-            handler(event)
+            handler(self, event)
 
     def feed_all(self, events: Iterable[TraceEvent]) -> None:
         """Take the next events."""
-        handlers = self._handlers
+        handler_of = _HANDLERS.get
         for event in events:
-            handler = handlers.get(type(event))
+            handler = handler_of(type(event))
             if handler is not None:
-                handler(event)
+                handler(self, event)
 
     @property
     def has_frame(self) -> bool:
         """True once there is something to restore; it stays so."""
-        return self._root_is_used or len(self._slots) > 1
+        return self.facts.is_used or len(self._shelf.slots) > 1
 
-    def frames(self) -> tuple[str, dict[str, Frame]]:
-        """The root's call id and all frames by call id, as they are now. Only where ``has_frame``."""
-        self._settle()
-        tops = self._root.frame.children
-        is_single = len(tops) == 1 and not self._root_is_used
-        if tops and self._slots[1].frame.parent_id != (parent_id := None if is_single else ROOT_ID):
-            self._slots[1].writable(self._shelf).parent_id = parent_id
-        found = self._hand_out()
-        root = self._slots[1] if is_single else self._root
-        if is_single:
+    @property
+    def facts(self) -> RootFacts:
+        """What is known of the run now; the same object as long as that does not change."""
+        return self._shelf.facts
+
+    def frames(self, is_last: bool = False) -> tuple[str, dict[str, Frame]]:
+        """The root's call id and all frames by call id, as they are now. Only where ``has_frame``.
+
+        Args:
+            is_last: no event is fed afterwards, so budgets may wait until someone looks at them.
+        """
+        shelf, root = self._shelf, self._root
+        is_single = len(root.frame.children) == 1 and not self.facts.is_used
+        first = shelf.slots[1] if len(shelf.slots) > 1 else None
+        if first is not None and first.frame.parent_id != (parent_id := None if is_single else ROOT_ID):
+            first.writable(shelf).parent_id = parent_id
+        if is_last and not shelf.handed_out:
+            self._ledger.hand_out()
+            found = shelf.frames.copy()
+            if self._sums.spends:
+                self._sums.keep([None if slot.up is None else slot.up.index for slot in shelf.slots])
+                late = self._sums.of
+                for index, frame in enumerate(found.values()):
+                    frame.budget.wait_for(late, index)
+        else:
+            self.way_point()
+            found = shelf.handed_out.copy()
+        if is_single and first is not None:
+            root = first
             del found[ROOT_ID]
-        found[root.frame.call_id] = self._concluded(root)
+        found[root.frame.call_id] = concluded(root.frame, found, self.facts)
         return root.frame.call_id, found
 
     def way_point(self) -> dict[str, Frame]:
-        """All frames by call id, the run's too whether it is the root or not, as they are now."""
-        self._settle()
-        return self._hand_out()
-
-    @property
-    def root_facts(self) -> RootFacts:
-        """What is known of the run now."""
-        return RootFacts(self._root_is_used, self._run_span is not None, self._left_out)
-
-    def _settle(self) -> None:
+        """The frames by call id that are new or changed since the last way point or snapshot, the run's among them."""
         self._ledger.hand_out()
-        if not self._root.summed:
-            self._sum_up()
+        slots = self._shelf.slots
 
-    def _hand_out(self) -> dict[str, Frame]:
-        found = self._shelf.frames.copy()
-        self._shelf.epoch += 1
-        return found
+        def above(index: int) -> int | None:
+            up = slots[index].up
+            return None if up is None else up.index
 
-    def _sum_up(self) -> None:
-        """A few calls since the last snapshot are cheaper to add than all frames are to sum."""
-        spends = self._spends
-        depths = [spend.slot.depth for spend in spends]
-        if self._shelf.epoch and max(depths, default=0) <= MAX_DEPTH and sum(depths) < len(self._slots):
-            add_up(spends, self._shelf)
-        else:
-            sum_up(reversed(self._slots), self._shelf)
-        spends.clear()
-
-    def _concluded(self, slot: Slot) -> Frame:
-        """The root's frame, with what is only true of it as the root, and at this moment."""
-        return concluded(slot.frame, self._shelf.frames, self.root_facts)
+        for index, own, total in self._sums.take(above):
+            slots[index].writable(self._shelf).budget.add(own, total)
+        return self._shelf.hand_out()
 
     def snapshot(
-        self, provenance: Provenance, name: str = "latest", metadata: Mapping[str, Json] | None = None
+        self,
+        provenance: Provenance,
+        name: str = "latest",
+        metadata: Mapping[str, Json] | None = None,
+        is_last: bool = False,
     ) -> Snapshot:
         """The state after the last event that was fed. Only where ``has_frame``.
 
@@ -191,8 +152,9 @@ class RestoreMachine:
             provenance: trace and cut.
             name: what the process id calls the cut, as in the seed.
             metadata: kept in the snapshot.
+            is_last: no event is fed afterwards, so budgets may wait until someone looks at them.
         """
-        root_id, frames = self.frames()
+        root_id, frames = self.frames(is_last)
         now = time.time_ns() // 1_000_000
         return Snapshot(
             process_id=f"restore:{name}:{now}",
@@ -203,128 +165,55 @@ class RestoreMachine:
             metadata=dict(metadata or {}),
         )
 
-    def _change(self, slot: Slot, change: Callable[..., None], *args: Any) -> None:
-        """Change a frame, and note it down where someone wants to make the change again."""
-        change(slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf), *args)
-        if self._log is not None:
-            self._log.append((slot.frame.call_id, change, args))
-
-    # Where an event belongs
-
-    def _top(self) -> Slot | None:
-        """The open frame that started last."""
-        stack = self._stack
-        while stack and not stack[-1].is_open:
-            stack.pop()
-        return stack[-1] if stack else None
-
-    def _enclosing(self, span_id: str) -> tuple[Slot | None, str | None]:
-        """The frame of the nearest agent at or above a span, and why that is inferred; no frame: outside or lost."""
-        owner = self._ancestry.owner(span_id)
-        reason: str | None = None
-        for _ in range(_CLIMB):
-            if owner is Place.OUTSIDE:
-                return None, reason
-            if owner is Place.LOST:
-                return self._top(), LOST_PARENT
-            assert isinstance(owner, str)
-            slot = self._by_span.get(owner)
-            if slot is not None:
-                return slot, reason
-            reason = BEFORE_START
-            owner = self._ancestry.above(owner)
-        return None, reason
-
-    def _started_above(self, span: str) -> Slot | None:
-        """The frame of the nearest agent above a span, where it lies near and has started, as nearly always."""
-        parents, by_span = self._parents, self._by_span
-        for _ in range(_NEAR):
-            parent = parents.get(span)
-            if parent is None:
-                return None
-            slot = by_span.get(parent)
-            if slot is not None:
-                return slot
-            if parent in self._ancestry.agents:
-                return None
-            span = parent
-        return None
-
-    def _slot_of(self, event: TraceEvent) -> Slot | None:
-        """The frame that an event belongs to: an agent's, the run's, or none where nothing tells."""
-        span = event.span_id
-        by_span = self._by_span
-        slot = by_span.get(span)
-        if slot is None:
-            slot = self._started_above(span)
-        if slot is None:
-            slot, reason = self._found(event)
-            if slot is None and reason is not None and self._ancestry.agents:
-                count = 1 if self._left_out is None else self._left_out.times + 1
-                first = span if self._left_out is None else self._left_out.span_id
-                self._left_out = Note("missing", NO_AGENT_OPEN, first, count)
-                return None
-            slot = slot or self._root
-            if reason is not None:
-                self._change(slot, add_note, "inferred", reason, span)
-        return slot
-
-    def _found(self, event: TraceEvent) -> tuple[Slot | None, str | None]:
-        """As ``_enclosing``, also for events that name no parent."""
-        span = event.span_id
-        if span not in self._parents:
-            if event.parent_span_id is not None:
-                return self._enclosing(event.parent_span_id)
-            return self._top(), NO_PARENT
-        if event.closes and self._parents[span] is None:
-            top = self._top()
-            return top, None if top is None else NO_PARENT
-        return self._enclosing(span)
-
-    # Runs and agents
+    # Runs, agents and other spans
 
     def _run_start(self, event: RunStart) -> None:
+        self._add_run(event)
         if self._run_span is None:
-            self._run_span = event.span_id
-            self._change(self._root, start_run, event.input)
+            self._know_run(event.span_id)
+            self._shelf.change(self._root, start_run, event.input)
 
     def _run_end(self, event: RunEnd) -> None:
         if self._run_span is None:
-            self._run_span = event.span_id  # only the end was recorded
+            self._know_run(event.span_id)  # only the end was recorded
         if event.span_id == self._run_span:
-            self._change(self._root, close, event.outcome)
+            self._shelf.change(self._root, close, event.outcome)
+
+    def _know_run(self, span: str) -> None:
+        self._run_span = span
+        self._shelf.facts = self.facts._replace(has_run=True)
+
+    def _use_root(self) -> None:
+        """Something is kept in the run's own frame."""
+        if not self.facts.is_used:
+            self._shelf.facts = self.facts._replace(is_used=True)
 
     def _agent_start(self, event: AgentStart) -> None:
-        span, parent = event.span_id, event.parent_span_id
+        shelf, span, parent = self._shelf, event.span_id, event.parent_span_id
         reason: str | None = None
-        if parent is None:
-            up = self._top()
-            reason = None if up is None else NO_PARENT
-        else:
-            up = self._by_span.get(parent) or self._started_above(parent)
-            if up is None:
-                up, reason = self._enclosing(parent)
-        up = up or self._root
-        shelf = self._shelf
+        up = None if parent is None else self._by_span.get(parent)
+        if up is None:
+            up, reason = self._place_above(event)
         above = up.frame if up.epoch == shelf.epoch else up.writable(shelf)
-        place = OpenedAt(self._call_id(up, event), above.call_id, reason, span in self._ended_first)
-        above.children.append(place.call_id)
+        call_id, parent_id, ended_first = self._call_id(up, event), above.call_id, span in self._ended_first
+        above.children.append(call_id)
         if self._log is not None:
-            self._log.append((above.call_id, add_child, (event, place)))
-        slot = Slot(opened(event, place), up, shelf)
-        self._slots.append(slot)
-        self._stack.append(slot)
-        self._by_span[span] = slot
-        guard = slot.guard = up if up.is_open else up.open_at_or_above()
-        if guard.open_below is None:
-            guard.open_below = {}
-        guard.open_below[slot] = None
+            self._log.append((parent_id, add_child, (event, call_id, parent_id, reason, ended_first)))
+        slot = Slot(opened(event, call_id, parent_id, reason, ended_first), span, up, shelf)
+        self._add_agent(span, slot)
+        guard = up
+        if not up.is_open:
+            guard = slot.guard = up.open_at_or_above()
+        if guard.below is None:
+            guard.below = [slot]
+        else:
+            guard.below.append(slot)
 
     def _call_id(self, above: Slot, event: AgentStart) -> str:
         """The recorded call id, else the next one of that agent id under its parent."""
-        taken = self._call_ids
+        new, old = self._shelf.frames, self._shelf.handed_out
         call_id = event.call_id
-        if call_id is None or call_id in taken:
+        if call_id is None or call_id in new or call_id in old:
             if above.seqs is None:
                 above.seqs = {}
             agent_id = event.agent_id
@@ -334,80 +223,75 @@ class RestoreMachine:
                 # Ids that grow with the depth take quadratic memory; frames this deep are never written anyway.
                 base = "~" + hashlib.sha256(base.encode("utf-8", "surrogatepass")).hexdigest()[:32]
             call_id = f"{base}/agent:{agent_id}:{seq}"
-            while call_id in taken:
+            while call_id in new or call_id in old:
                 seq += 1
                 call_id = f"{base}/agent:{agent_id}:{seq}"
             above.seqs[agent_id] = seq + 1
-        taken.add(call_id)
         return call_id
 
     def _agent_end(self, event: AgentEnd) -> None:
-        slot = self._by_span.get(event.span_id)
+        slot = self._of_agent(event.span_id)
         if slot is None:
             self._ended_first.add(event.span_id)
             return
         if slot.is_open:
             slot.is_open = False
-            guard = slot.guard
-            if guard is not None and guard.open_below:
-                guard.open_below.pop(slot, None)
-            if slot.open_below:
+            if slot.below is not None:
                 self._cut_off(slot)
         elif not slot.is_orphan:
             return  # a second end changes nothing
         slot.is_orphan = False
-        self._change(slot, close, event.outcome)
+        self._shelf.change(slot, close, event.outcome)
 
     def _cut_off(self, ended: Slot) -> None:
         """Every frame still open below an ended one has failed, unless its own end is still to come."""
         reason = parent_ended(ended.frame.agent_id)
         for slot in ended.cut_off_below():
-            self._change(slot, cut_off, reason)
+            self._shelf.change(slot, cut_off, reason)
 
     # What happens inside agents
 
     def _generation_start(self, event: GenerationStart) -> None:
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is not None and slot is not self._root:
-            self._change(slot, start_generation, event.generation)
+            self._shelf.change(slot, start_generation, event.generation)
 
     def _generation_end(self, event: GenerationEnd) -> None:
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is not None and slot is not self._root:
-            self._change(slot, end_generation, event.generation, event.memory)
+            self._shelf.change(slot, end_generation, event.generation, event.memory)
 
     def _memory_write(self, event: MemoryWrite) -> None:
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is not None and slot is not self._root:
-            self._change(slot, write_memory, event.key, event.value, event.deleted)
+            self._shelf.change(slot, write_memory, event.key, event.value, event.deleted)
 
     def _call_start(self, event: ModelTurnStart | ToolStart) -> None:
         """Kept until the call ends, for producers that write hash and request only at the start."""
+        self._add_span(event)
         if event.content_hash is not None or type(event) is ModelTurnStart:
             self._asked[event.span_id] = event
 
     def _model_turn_end(self, event: ModelTurnEnd) -> None:
         asked = self._asked.pop(event.span_id, None)
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is None:
             return
         request, content_hash = event.request, event.content_hash
         if type(asked) is ModelTurnStart:
             request = request or asked.request
             content_hash = content_hash or asked.content_hash
-        outcome = event.outcome
-        self._record(slot, "prompt", content_hash, event, outcome, request)
+        self._record(slot, "prompt", content_hash, event, event.outcome, request)
         if event.served_by not in _FROM_JOURNAL:
+            usage = event.outcome.usage
             model, provider = (None, None) if request is None else (request.model, request.provider)
-            slot.spent().add_model_call(outcome.usage, model, provider)
-            if self._shelf.epoch:
-                self._spends.append(Spend(slot, outcome.usage, model, provider))
+            self._sums.spends.append((slot.index, usage, model, provider))
             if self._log is not None:
-                self._log.append((slot.frame.call_id, spend, (outcome.usage, model, provider)))
+                self._log.append((slot.frame.call_id, spend, (usage, model, provider)))
 
     def _tool_end(self, event: ToolEnd) -> None:
         asked = self._asked.pop(event.span_id, None)
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is None or event.attempts is not None:
             return
         content_hash = event.content_hash
@@ -417,12 +301,12 @@ class RestoreMachine:
 
     def _tool_attempt(self, event: ToolAttempt) -> None:
         """The function of a tool with middleware was reached: that is the entry, not what the middleware made of it."""
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is not None:
             self._record(slot, "tool", event.content_hash, event, event.outcome, event.request)
 
     def _value_taken(self, event: ValueTaken) -> None:
-        slot = self._slot_of(event)
+        slot = self._home(event)
         if slot is not None:
             outcome = Outcome(
                 status="ok",
@@ -443,8 +327,27 @@ class RestoreMachine:
         request: AnyRequest | None,
     ) -> None:
         if slot is self._root:
-            self._root_is_used = True
+            self._use_root()
         frame = slot.frame if slot.epoch == self._shelf.epoch else slot.writable(self._shelf)
         record(frame, self._ledger, kind, content_hash, outcome, request, event.span_id)
         if self._log is not None:
             self._log.append((frame.call_id, record, (kind, content_hash, outcome, request, event.span_id)))
+
+
+_HANDLERS: dict[type[TraceEvent], Callable[[RestoreMachine, Any], None]] = {
+    RunStart: RestoreMachine._run_start,
+    RunEnd: RestoreMachine._run_end,
+    AgentStart: RestoreMachine._agent_start,
+    AgentEnd: RestoreMachine._agent_end,
+    GenerationStart: RestoreMachine._generation_start,
+    GenerationEnd: RestoreMachine._generation_end,
+    ModelTurnStart: RestoreMachine._call_start,
+    ModelTurnEnd: RestoreMachine._model_turn_end,
+    ToolStart: RestoreMachine._call_start,
+    ToolEnd: RestoreMachine._tool_end,
+    ToolAttempt: RestoreMachine._tool_attempt,
+    MemoryWrite: RestoreMachine._memory_write,
+    ValueTaken: RestoreMachine._value_taken,
+    SpanStart: RestoreMachine._add_span,
+}
+"""What takes the events of each type; the others change no frame."""

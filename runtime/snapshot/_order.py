@@ -9,12 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import attrgetter
+from itertools import islice, pairwise
+from operator import attrgetter, le, lt
 
 from ..trace import TraceEvent
 
 _time = attrgetter("time_unix_nano")
+_seq = attrgetter("seq")
+_run = attrgetter("run_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,12 @@ def order_events(events: Iterable[TraceEvent]) -> tuple[list[TraceEvent], tuple[
     """
     items = list(events)
     issues: tuple[ClockIssue, ...] = ()
-    if _emitters_agree(items):
+    times: list[int] = list(map(_time, items))
+    if _emitters_agree(items, times):
+        if all(map(lt, times, islice(times, 1, None))):
+            return items, issues  # every event at its own time, and in order already
         items.sort(key=_time)
-        times: list[int] = [event.time_unix_nano for event in items]
+        times.sort()
     else:
         items, effective, issues = _by_sequence(items)
         order = sorted(range(len(items)), key=effective.__getitem__)
@@ -50,20 +55,23 @@ def order_events(events: Iterable[TraceEvent]) -> tuple[list[TraceEvent], tuple[
     return items, issues
 
 
-def _emitters_agree(items: list[TraceEvent]) -> bool:
+def _emitters_agree(items: list[TraceEvent], times: list[int]) -> bool:
     """True when each emitter's events come in by sequence and with a clock that does not run backwards."""
-    if {event.run_id for event in items} <= {None}:
+    runs = set(map(_run, items))
+    if runs <= {None}:
         return True
+    seqs = list(map(_seq, items))
+    if len(runs) == 1 and None not in seqs:
+        return all(map(le, seqs, islice(seqs, 1, None))) and all(map(le, times, islice(times, 1, None)))
     last: dict[str, tuple[int, int]] = {}
-    for event in items:
-        run, seq = event.run_id, event.seq
+    for event, seq, time in zip(items, seqs, times, strict=True):
+        run = event.run_id
         if run is None or seq is None:
             continue
-        now = (seq, event.time_unix_nano)
         before = last.get(run)
-        if before is not None and (now[0] < before[0] or now[1] < before[1]):
+        if before is not None and (seq < before[0] or time < before[1]):
             return False
-        last[run] = now
+        last[run] = (seq, time)
     return True
 
 

@@ -43,7 +43,7 @@ def restore_snapshot(
     """
     if span_id and position is not None:
         raise ValueError("give either span_id or position, not both")
-    with collector_paused():
+    with collector_paused(keeps_result=True):
         timeline = Timeline(events, trace_id)
         if position is not None:
             cut = timeline.checked(position)
@@ -56,7 +56,8 @@ def restore_snapshot(
         if not machine.has_frame:
             raise NoFrameError(timeline.nearest(cut))
         last = span_id or timeline.events[cut].span_id
-        snapshot = machine.snapshot(_origin(timeline, last, anchor), span_id or "latest", metadata)
+        origin = _origin(timeline, last, anchor)
+        snapshot = machine.snapshot(origin, span_id or "latest", metadata, is_last=True)
         return _with_lost_parent(snapshot, timeline, span_id) if anchor == "before" else snapshot
 
 

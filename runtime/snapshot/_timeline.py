@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from ..trace import TraceEvent
 from ._ancestry import Ancestry
@@ -23,6 +24,8 @@ from ._errors import (
 )
 from ._machine import RestoreMachine
 from ._order import ClockIssue, order_events
+
+_trace_of = attrgetter("trace_id")
 
 
 class Timeline:
@@ -143,7 +146,7 @@ def _of_trace(events: Iterable[TraceEvent], trace_id: str | None) -> list[TraceE
     chosen = list(events)
     if not chosen:
         raise EmptyTraceError
-    ids = tuple(dict.fromkeys([event.trace_id for event in chosen]))
+    ids = tuple(dict.fromkeys(map(_trace_of, chosen)))
     if len(ids) == 1 and trace_id in (None, ids[0]):
         return chosen
     if trace_id is None:

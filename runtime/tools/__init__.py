@@ -1,5 +1,6 @@
 """Tools: functions that a model may call, with a schema from their signature."""
 
+from ..messages import Effect
 from ._host import ToolHost, current_host
 from ._middleware import (
     Approval,
@@ -11,7 +12,7 @@ from ._middleware import (
     ToolRejectedError,
     onion,
 )
-from ._tool import Effect, Tool, revive_as, tool, tool_of
+from ._tool import Tool, revive_as, tool, tool_of
 
 __all__ = [
     "Approval",

@@ -6,19 +6,16 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_type_hints, overload
+from typing import Any, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from ..errors import ContextNotFoundError, ToolArgumentsError
-from ..messages import Json, ToolDefinition, json_safe
+from ..messages import Effect, Json, ToolDefinition, json_safe
 from ._host import current_host
 from ._middleware import Middleware
-
-Effect: TypeAlias = Literal["pure", "idempotent", "reversible", "committed"]
-"""What a call does to the world. A replay never repeats a ``committed`` one on its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +28,7 @@ class Tool:
     parameters: Mapping[str, str]
     """Fields of the model by parameter name; fields are named by numbers, so that a parameter may have any name."""
     effect: Effect = "committed"
+    """Decides what a replay may do in mode ``safe``; see ``runtime.journal.ReplayPolicy``."""
     returns: Any = Any
     """The return annotation."""
     middleware: tuple[Middleware, ...] = ()
@@ -100,7 +98,10 @@ class Tool:
         host = current_host.get()
         if host is None:
             raise ContextNotFoundError(f"calling tool {self.name!r}")
-        bound = inspect.signature(self.fn).bind_partial(*args, **kwargs)
+        try:
+            bound = inspect.signature(self.fn).bind_partial(*args, **kwargs)
+        except TypeError as fault:
+            raise ToolArgumentsError(self.name, str(fault)) from fault
         return host.call_tool(self, bound.arguments)
 
 

@@ -55,6 +55,8 @@ class RunEnd(TraceEvent):
     type: ClassVar[str] = "run.end"
     closes: ClassVar[bool] = True
     outcome: Outcome
+    replay_ended: str | None = None
+    """Of a run with a recording to answer it: ``done``, ``past_cut``, ``diverged``, ``failed`` or ``cancelled``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

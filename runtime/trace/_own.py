@@ -171,6 +171,7 @@ def end_attributes(event: TraceEvent) -> Attributes:
         case RunEnd() | AgentEnd():
             out |= _outcome_attributes(event.outcome)
             out |= {keys.OUTPUT: dump_json(event.outcome.output)} if event.outcome.status == "ok" else {}
+            out[keys.REPLAY_ENDED] = event.replay_ended if isinstance(event, RunEnd) else None
         case ModelTurnEnd():
             out |= _outcome_attributes(event.outcome) | _served(event.served_by, event.origin_span_id)
             if event.outcome.status == "ok":
@@ -287,6 +288,7 @@ def call_of_span(span: Span) -> Call:
         origin_trace_id=_str(a.get(keys.ORIGIN_TRACE)),
         origin_span_id=_str(a.get(keys.ORIGIN_SPAN)),
         origin_anchor=_str(a.get(keys.ORIGIN_ANCHOR)),
+        replay_ended=_str(a.get(keys.REPLAY_ENDED)),
         lost=_str(a.get(keys.LOST)) or (None if answers else "; ".join(cut) or None),
         inferred=tuple(cut) if answers else (),
         marks=marks,

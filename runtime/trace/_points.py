@@ -158,7 +158,7 @@ def _start(call: Call, time: int) -> TraceEvent:
 def _end(call: Call, time: int) -> TraceEvent:
     place = _place(call, time, call.end_seq)
     if call.call_id == "root" and call.convention == "retrospan":
-        return RunEnd(**place, outcome=outcome_of(call))
+        return RunEnd(**place, outcome=outcome_of(call), replay_ended=call.replay_ended)
     match call.kind:
         case "agent":
             return AgentEnd(**place, outcome=outcome_of(call))

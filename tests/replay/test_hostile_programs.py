@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,21 @@ async def prints_a_flood(**given):
 async def fails_at_length(**given):
     raise ValueError("q" * 1_000_000)
 
+async def runs_a_program(**given):
+    subprocess.run([sys.executable, "-c", "pass"])
+
+async def runs_a_program_in_the_loop(**given):
+    await create_subprocess_exec(sys.executable, "-c", "pass")
+
+async def runs_a_shell(**given):
+    os.system("true")
+
+async def becomes_a_program(**given):
+    os.execv(sys.executable, [sys.executable, "-c", "pass"])
+
+async def spawns_a_program(**given):
+    os.posix_spawn(sys.executable, [sys.executable, "-c", "pass"], {})
+
 async def sends_a_message(**given):
     import socket
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -113,8 +129,8 @@ def replay(tmp_path: Path, recording: Recording):
     program = tmp_path / "hostile.py"
     program.write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
 
-    def run(name: str):
-        job = ReplayJob(trace_id=recording.trace_id, agent=f"{program}:{name}")
+    def run(name: str, **modes: Any):
+        job = ReplayJob(trace_id=recording.trace_id, agent=f"{program}:{name}", **modes)
         return run_replay(recording, job, tmp_path / "replay.jsonl")
 
     return run
@@ -127,7 +143,7 @@ def test_what_a_program_does_to_its_descriptors_ends_no_replay(name, replay):
 
 
 def test_what_a_program_starts_ends_with_the_replay(replay):
-    report = replay("starts_a_program")
+    report = replay("starts_a_program", tools="live")
     assert report.ended == "done"
     # It was killed; its number may still be there for the moment in which that takes effect and init takes it.
     for _ in range(500):
@@ -167,6 +183,22 @@ def test_a_long_error_is_whole_in_the_report_and_short_in_the_traceback(replay):
 @pytest.mark.parametrize("name", ["sends_a_message", "asks_for_a_host"])
 def test_every_door_of_the_socket_module_is_shut_in_a_strict_replay(name, replay):
     assert "NetworkBlockedError" in replay(name).error
+
+
+_PROGRAMS = (
+    "runs_a_program", "runs_a_program_in_the_loop", "runs_a_shell", "becomes_a_program", "spawns_a_program",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _PROGRAMS)
+def test_a_strict_replay_starts_no_program(name, replay):
+    report = replay(name)
+    assert report.ended == "failed"
+    assert "ProgramBlockedError: a strict replay starts no programs" in report.error
+
+
+def test_what_a_program_may_start_is_decided_by_the_mode_of_tools(replay):
+    assert replay("runs_a_program", tools="live").ended == "done"
 
 
 @pytest.mark.parametrize(

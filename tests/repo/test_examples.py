@@ -75,7 +75,7 @@ class Folder:
         name = code.partition("\n")[0].removeprefix("# ").strip()
         assert re.fullmatch(r"\w+\.py", name), f"the first line names the file: {name!r}"
         (self.path / name).write_text(code, "utf-8")
-        if f"$ python {name}\n" in page:
+        if re.search(rf"^\$ .*\bpython {re.escape(name)}\b", page, re.MULTILINE):
             return
         output = self.run(f"python {name}")
         assert self.code == 0, output

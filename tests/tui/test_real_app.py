@@ -47,6 +47,10 @@ def test_open_move_restore_before_and_after_replay_and_see_the_result(size):
         assert "✓ same output as recorded" in desk.screen
         await desk.press("enter")
         assert "↺" in desk.screen
+        # The trace of a replay says itself how that ended.
+        assert "replay 2 of 2, complete (v)" in desk.screen
+        await desk.press("v", "v")
+        assert "replay 1 of 2, came to its cut (v)" in desk.screen
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene, size)

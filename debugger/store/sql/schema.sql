@@ -25,8 +25,8 @@ create table spans (
     run_id varchar,
     start_seq bigint,
     origin_trace_id varchar,
-    context_id integer not null,
-    source_id integer not null,
+    context_id bigint not null,
+    source_id bigint not null,
     attributes varchar not null using compression zstd,
     events varchar using compression zstd,
     links varchar using compression zstd,
@@ -42,11 +42,11 @@ create table logs (
     body varchar using compression zstd,
     attributes varchar not null using compression zstd,
     extra varchar using compression zstd,
-    context_id integer not null,
-    source_id integer not null
+    context_id bigint not null,
+    source_id bigint not null
 );
 create table contexts (
-    context_id integer not null,
+    context_id bigint not null,
     service varchar,
     scope_name varchar not null,
     scope_version varchar not null,
@@ -55,11 +55,12 @@ create table contexts (
     extra varchar
 );
 create table sources (
-    source_id integer not null,
-    path varchar not null
+    source_id bigint not null,
+    path varchar not null,
+    file_id bigint
 );
 create table issues (
-    issue_id integer not null,
+    issue_id bigint not null,
     path varchar not null,
     line bigint,
     reason varchar not null
@@ -74,4 +75,22 @@ create table settled (
     input_tokens bigint,
     output_tokens bigint,
     cost_nano_usd bigint
+);
+create table unsettled (
+    trace_id varchar not null,
+    seq bigint not null,
+    kind varchar not null,
+    agent_name varchar,
+    provider varchar,
+    model varchar,
+    tool_name varchar,
+    input_tokens bigint,
+    output_tokens bigint,
+    cost_nano_usd bigint
+);
+create table repeated (
+    trace_id varchar not null,
+    span_id varchar not null,
+    path varchar,
+    versions bigint not null
 );

@@ -1,5 +1,5 @@
--- Purpose: the ids that are still there more than once.
--- Parameters: none.
+-- Purpose: the ids that are there more than once, of the traces that got new rows.
+-- Parameters: $first_seq (of the new rows).
 -- Columns: trace_id, span_id, path of the latest source.
 select
     trace_id,
@@ -8,5 +8,5 @@ select
 from spans
 left join sources using (source_id)
 group by trace_id, span_id
-having count(*) > 1
+having count(*) > 1 and max(seq) >= $first_seq
 order by min(seq)

@@ -1,0 +1,213 @@
+"""``retrospan replay TRACE -- COMMAND``: the arguments for a program, and what is said before and after it ran."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from ..errors import DebuggerError, ReplayError
+from ._input import exit_code, keep_input, load_input
+
+if TYPE_CHECKING:
+    from ..replay.model import ReplayJob, ReplayReport
+    from ..replay.program.run import ProgramEnd, ProgramOptions
+    from ..replay.recording import Recording
+    from ..store import Store
+
+_MOST_TOOLS = 8
+
+
+def add_program(parser: ArgumentParser) -> None:
+    """The arguments that only a program needs."""
+    group = parser.add_argument_group(
+        "programs", "`retrospan replay TRACE -- COMMAND` runs any program with its models answered from the trace."
+    )
+    group.add_argument(
+        "--ignore",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="leave parts of requests out of the comparison: dates, ids, /pattern/ or a path such as messages[0]",
+    )
+    group.add_argument(
+        "--tool",
+        metavar="FILE.py:NAME",
+        action="append",
+        default=[],
+        help="a plain function of a Python program that is a tool; its calls are answered as well",
+    )
+    group.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
+    add_shared(group)
+
+
+def add_shared(parser: object) -> None:
+    """What programs of a replay and of a recording share."""
+    assert hasattr(parser, "add_argument")
+    parser.add_argument(
+        "--endpoint",
+        metavar="VARIABLE=URL",
+        action="append",
+        default=[],
+        help="a further environment variable that holds the address of a model endpoint",
+    )
+    parser.add_argument(
+        "--redact",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="take secrets or personal data out of what is written: secret, email, card, iban, phone, all, /pattern/",
+    )
+
+
+def replay(args: Namespace) -> int:
+    """Run the program of the words after ``--``."""
+    from ..replay.model import ReplayJob
+    from ..replay.program.run import replay_program
+    from ..replay.report import is_yes, report_to_json
+    from ._json import dump
+    from .replay import progress, recording_of, say
+
+    if args.agent or args.input:
+        raise ReplayError("a program is run as it is; --agent and --input are for agents")
+    store, summary = load_input(args)
+    with store:
+        keep_input(args, store)
+        trace_id = _chosen(store, args)
+        recording = recording_of(store, trace_id)
+        job = ReplayJob(
+            trace_id=trace_id,
+            span_id=store.resolve_span(trace_id, args.span) if args.span else None,
+            anchor=args.anchor,
+            mode=args.mode,
+            tools=args.tools,
+            rest_recorded=args.rest == "recorded",
+            output=args.output,
+        )
+        options = options_of(args, recording, to_stderr=args.json)
+        _agree_on_tools(recording, job, options, args)
+        if args.output:
+            clear(args.output)
+        say(f"replaying trace {trace_id[:12]} with {_shown(options)}")
+        report, end = replay_program(recording, job, options, args.output, on_call=progress())
+    _say_after(report, end, options)
+    if args.json:
+        extra = {
+            "exit_code": end.exit_code,
+            "unused": end.unused,
+            "ran": list(end.ran),
+            "ignored": list(options.ignore),
+        }
+        sys.stdout.write(dump(report_to_json(report) | extra, indent=2) + "\n")
+    else:
+        from .replay import text_of_report
+
+        sys.stderr.write(text_of_report(report))
+    if report.ended == "cancelled":
+        return 130
+    unsaved = args.output is not None and report.trace_fault is not None
+    return exit_code(args, summary) or int(unsaved or not is_yes(report))
+
+
+def options_of(args: Namespace, recording: Recording | None, *, to_stderr: bool) -> ProgramOptions:
+    """The options of the words.
+
+    Raises: DebuggerError: there is no command, or a rule is none.
+    """
+    from ..replay.program.environment import named_endpoints
+    from ..replay.program.run import ProgramOptions
+    from ..replay.redact import RULES, Redaction
+
+    if not args.program:
+        raise ReplayError("after -- a command is needed", hint="such as `-- python agent.py`")
+    redacted = list(args.redact)
+    if recording is not None and recording.run is not None and isinstance(recording.run.input, dict):
+        # Its answers are redacted, and come back with the program's next request. Patterns of a trace are not trusted.
+        told = recording.run.input.get("redacted")
+        redacted = [rule for rule in (told if isinstance(told, list) else []) if rule in RULES] + redacted
+    return ProgramOptions(
+        command=tuple(args.program),
+        stdout=2 if to_stderr else None,
+        ignore=tuple(getattr(args, "ignore", ())),
+        redaction=Redaction.of(redacted),
+        endpoints=tuple(named_endpoints(args.endpoint).items()),
+        functions=tuple(getattr(args, "tool", ())),
+    )
+
+
+def clear(path: object) -> None:
+    """Make the file of the new trace, empty.
+
+    Raises: ReplayError: it cannot be written.
+    """
+    from pathlib import Path
+
+    try:
+        Path(str(path)).write_bytes(b"")
+    except OSError as fault:
+        raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
+
+
+def _chosen(store: Store, args: Namespace) -> str:
+    from .snapshot import SeveralTracesError
+
+    if args.trace is not None:
+        return store.resolve_trace(args.trace)
+    found = [row.trace_id for row in reversed(store.traces())]
+    if len(found) > 1:
+        raise SeveralTracesError(found)
+    return found[0]
+
+
+def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOptions, args: Namespace) -> None:
+    """Tell which tools will really run, and go on only when the user agrees.
+
+    Raises: ReplayError: nobody agreed.
+    """
+    from ..replay.program.tools import foresee
+    from .replay import say
+
+    found = foresee(recording.calls, options.command, options.functions)
+    if not found.open:
+        return
+    more = len(found.open) - _MOST_TOOLS
+    names = ", ".join(found.open[:_MOST_TOOLS]) + (f" and {more} more" if more > 0 else "")
+    say(f"{found.why}: {names} will really run when the program calls them")
+    for word in found.suggested:
+        say(f"to answer it from the recording, add: --tool {word}")
+    if args.run_tools or job.tools == "live":
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ReplayError("tools would really run, and nobody was asked", hint="--run-tools agrees to it")
+    sys.stderr.write("retrospan: run them? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise DebuggerError("not started")
+
+
+def _say_after(report: ReplayReport, end: ProgramEnd, options: ProgramOptions) -> None:
+    from .replay import say
+
+    if options.ignore:
+        say(f"left out of the comparison: {', '.join(options.ignore)}")
+    if options.redaction.rules:
+        say(f"redacted: {', '.join(options.redaction.rules)}")
+    if end.adapters:
+        say(f"tools answered by adapters of: {', '.join(end.adapters)}")
+    if end.ran:
+        say(f"tools that really ran: {', '.join(end.ran)}")
+    if not end.requests:
+        say("the program asked the endpoint nothing; a base URL in its code, or its own settings, may lead elsewhere")
+    elif end.unused and report.ended == "done":
+        say(f"{end.unused} recorded model answers were never asked for")
+    for path in end.unread:
+        say(f"the program asked for {json.dumps(path)}, which no recording answers")
+    if report.trace_fault and report.job.output:
+        say(f"{report.job.output}: the replay's own trace could not be written ({report.trace_fault})")
+
+
+def _shown(options: ProgramOptions) -> str:
+    import shlex
+
+    return shlex.join(options.command)

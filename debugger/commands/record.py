@@ -1,0 +1,76 @@
+"""``retrospan record``: run a program against its real endpoint and write what it asked and was told, as a trace."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from ..errors import ReplayError
+from . import _program
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.usage = "retrospan record [-o FILE] [options] -- COMMAND ..."
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the trace; default: NAME.otlp.jsonl in the current folder, under a name that is free",
+    )
+    parser.add_argument(
+        "--tool",
+        metavar="FILE.py:NAME",
+        action="append",
+        default=[],
+        help="a plain function of a Python program that is a tool; its calls are recorded as they happen",
+    )
+    _program.add_shared(parser)
+    parser.add_argument("--json", action="store_true", help="say what was recorded as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Record the program; its exit code is ours."""
+    from ..replay.program.run import record_program
+    from .replay import say
+
+    options = _program.options_of(args, None, to_stderr=args.json)
+    path: Path = args.output or _free_name(options.command)
+    if path.exists() and path.stat().st_size:
+        raise ReplayError(f"{path} is there already", hint="name another file, or remove it")
+    _program.clear(path)
+    say(f"recording into {path}")
+    end = record_program(options, path)
+    if not end.requests:
+        say("the program asked the endpoint nothing; a base URL in its code, or its own settings, may lead elsewhere")
+    for asked in end.unread:
+        say(f"{json.dumps(asked)} was passed on and not recorded")
+    if options.redaction.rules:
+        say(f"redacted: {', '.join(options.redaction.rules)}")
+    if end.trace_fault:
+        say(f"{path}: the trace could not be written ({end.trace_fault})")
+    say(f"{end.requests} model calls recorded; `retrospan replay {path} -- ...` answers them again")
+    if args.json:
+        found = {
+            "path": str(path),
+            "trace_id": end.trace_id,
+            "llm_calls": end.requests,
+            "exit_code": end.exit_code,
+            "redacted": list(options.redaction.rules),
+        }
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    if end.exit_code is None:
+        return 130
+    return end.exit_code or int(end.trace_fault is not None)
+
+
+def _free_name(command: tuple[str, ...]) -> Path:
+    script = next((Path(word).stem for word in command[1:] if "." in Path(word).name), Path(command[0]).name)
+    for number in range(1, 10_000):
+        path = Path(f"{script}.otlp.jsonl" if number == 1 else f"{script}-{number}.otlp.jsonl")
+        if not path.exists():
+            return path
+    raise ReplayError("no name is free in this folder", hint="give one with -o FILE")

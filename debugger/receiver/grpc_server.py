@@ -1,0 +1,90 @@
+"""OTLP over gRPC. Messages are taken as bytes: the spool keeps them as they came.
+
+Needs the extra ``grpc``. Source: OTLP specification, OTLP/gRPC.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from ..errors import NoGrpcError, PortInUseError
+from .guard import Guard
+from .intake import Intake
+from .otlp import SERVICES, Code, Refused, Signal
+
+# gRPC would print to the terminal, and get in the way of starting processes.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+try:
+    import grpc
+    import grpc.aio
+except ImportError as missing:
+    raise NoGrpcError from missing
+
+_AT_ONCE: Final = 64
+"""Calls at once; more are told to come again. gRPC reads a message whole before anybody can refuse it."""
+_DETAILS: Final = "grpc-status-details-bin"
+
+
+class GrpcServer:
+    """Takes calls on one port, in the running loop."""
+
+    def __init__(self, intake: Intake, guard: Guard) -> None:
+        self._intake = intake
+        self._guard = guard
+        self._server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", intake.max_body),
+                # Without this a second receiver would quietly share the port.
+                ("grpc.so_reuseport", 0),
+                ("grpc.keepalive_permit_without_calls", 1),
+            ),
+            maximum_concurrent_rpcs=_AT_ONCE,
+        )
+        for service, signal in SERVICES.items():
+            method = grpc.unary_unary_rpc_method_handler(self._export(signal))
+            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"Export": method}),))
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; returns the port. Raises PortInUseError."""
+        bound = self._listen(host, port)
+        if bound == 0:
+            raise PortInUseError("gRPC", host, port)
+        if host in ("127.0.0.1", "localhost"):
+            self._listen("::1", bound)
+        await self._server.start()
+        return bound
+
+    def _listen(self, host: str, port: int) -> int:
+        name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        try:
+            return int(self._server.add_insecure_port(f"{name}:{port}"))
+        except RuntimeError:
+            return 0
+
+    async def stop(self, grace_s: float) -> None:
+        """Take no new calls; those that run may end."""
+        await self._server.stop(grace_s)
+
+    def _export(self, signal: Signal) -> Callable[[bytes, Any], Awaitable[bytes]]:
+        async def export(request: bytes, context: Any) -> bytes:
+            try:
+                told = {key.lower(): value for key, value in context.invocation_metadata() or ()}
+                self._guard.check_token(told.get("authorization"))
+                with self._intake.lease() as lease:
+                    lease.grow(len(request))
+                    taken = await self._intake.take(signal, "protobuf", request, is_gzip=False, lease=lease)
+                return taken.body(signal, "protobuf")
+            except Refused as refused:
+                self._intake.refused(refused)
+                context.set_trailing_metadata(((_DETAILS, refused.body("protobuf")),))
+                await context.abort(_STATUS[refused.code], refused.message)
+                raise
+
+        return export
+
+
+_STATUS: Final = {code: status for code in Code for status in grpc.StatusCode if status.value[0] == code}

@@ -1,0 +1,119 @@
+"""Has closed spool files taken into the library, by a worker process, soon after they are written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+PAUSE_S: Final = 0.25
+"""The least time between two takings: what is received meanwhile goes into one."""
+_RETRY_S: Final = 5.0
+_LONGEST_ANSWER: Final = 1 << 20
+_START: Final = "import sys; sys.path.append(sys.argv[1]); from debugger.receiver.worker import main; main(sys.argv[2])"
+
+
+class Ingest:
+    """Runs in the receiver's loop.
+
+    Args:
+        folder: of the library.
+        close_files: closes the spool's open files.
+        on_problem: takes one line for the user; an empty one when the problem is over.
+    """
+
+    def __init__(
+        self, folder: Path, close_files: Callable[[], Awaitable[int]], on_problem: Callable[[str], None]
+    ) -> None:
+        self.taken = 0
+        """Spans in the library by now."""
+        self._folder = folder
+        self._close_files = close_files
+        self._on_problem = on_problem
+        self._wake = asyncio.Event()
+        self._wake.set()  # something may be left of an earlier run
+        self._ending = asyncio.Event()
+        self._process: asyncio.subprocess.Process | None = None
+
+    def wake(self) -> None:
+        """There is something in the spool."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Take what comes, until told to finish, and what is left then. The worker ends with it."""
+        while not self._ending.is_set():
+            await self._wake.wait()
+            self._wake.clear()
+            good = await self.take()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), PAUSE_S if good else _RETRY_S)
+            if not good:
+                self._wake.set()
+        if self._wake.is_set():
+            await self.take()
+        await self.end()
+
+    def finish(self) -> None:
+        """Let ``run`` come to its end. To be called when nothing comes in any more."""
+        self._ending.set()
+        self._wake.set()
+
+    async def take(self) -> bool:
+        """Close the spool's files and have them taken; False where that failed, after saying so."""
+        try:
+            await self._close_files()
+            said = await self._ask()
+        except OSError as fault:
+            said = {"error": (fault.strerror or str(fault)).lower()}
+        if said is None:
+            said = {"error": "the process that fills the library ended; it is started again"}
+        problem = said.get("error")
+        self.taken += said.get("spans", 0)
+        self._on_problem(f"what is received is safe, but not in the library yet: {problem}" if problem else "")
+        return problem is None
+
+    async def _ask(self) -> dict[str, Any] | None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            process = await self.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(b"take\n")
+            await process.stdin.drain()
+            line = await process.stdout.readline()
+        except (BrokenPipeError, ConnectionResetError):
+            line = b""
+        if not line:
+            await self.end()
+            return None
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    async def start(self) -> asyncio.subprocess.Process:
+        """Start the worker before it is needed. Raises OSError."""
+        home = str(Path(__file__).resolve().parent.parent.parent)
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-B", "-c", _START, home, str(self._folder),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True, limit=_LONGEST_ANSWER,
+        )  # fmt: skip
+        return self._process
+
+    async def end(self) -> None:
+        """Let the worker finish what it does, and end it."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            await process.wait()
+
+    def kill(self) -> None:
+        """End the worker at once. The library is made for that."""
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()

@@ -1,0 +1,263 @@
+"""Runs a program behind the endpoint: from the command to the report of a replay, or to a recorded trace."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from runtime.journal import ReplayRow
+from runtime.messages import ErrorInfo, Outcome
+
+from ...errors import ReplayError
+from ..endpoint.adapters import routes_of
+from ..endpoint.door import Door
+from ..endpoint.ignore import ignoring
+from ..endpoint.server import Endpoint
+from ..endpoint.tape import SCOPE, Tape, tape_of
+from ..endpoint.trail import Trail
+from ..endpoint.upstream import Upstream
+from ..model import Ended, ReplayJob, ReplayReport
+from ..recording import Recording
+from ..redact import Redaction
+from .environment import environment_for
+
+_PATIENCE_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions:
+    """How a program is run, beside the job of its replay."""
+
+    command: tuple[str, ...]
+    stdout: int | None = None
+    """The descriptor its output goes to; None is our own standard output."""
+    ignore: tuple[str, ...] = ()
+    """Rules of ``endpoint.ignore``."""
+    redaction: Redaction = field(default_factory=Redaction)
+    endpoints: tuple[tuple[str, str], ...] = ()
+    """Further variables with their real address."""
+    functions: tuple[str, ...] = ()
+    """``FILE.py:NAME`` of plain functions that are tools of the program."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEnd:
+    """How a program ended, and what is worth telling of its requests."""
+
+    exit_code: int | None
+    """None where it was cancelled."""
+    requests: int
+    unread: tuple[str, ...]
+    """Paths it asked for that nothing here speaks."""
+    adapters: tuple[str, ...]
+    """The frameworks whose tools were in the hands of adapters."""
+    unused: int = 0
+    """Recorded model answers that it never asked for."""
+    ran: tuple[str, ...] = ()
+    """Tools that really ran."""
+    trace_id: str = ""
+    trace_fault: str | None = None
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """The end as an error; None for a plain one."""
+        return ErrorInfo("exit", f"exit code {self.exit_code}") if self.exit_code else None
+
+
+def replay_program(
+    recording: Recording,
+    job: ReplayJob,
+    options: ProgramOptions,
+    trace_file: Path | None,
+    *,
+    on_call: Callable[[ReplayRow], None] = lambda row: None,
+) -> tuple[ReplayReport, ProgramEnd]:
+    """Run the program with its models, and as far as adapters reach its tools, answered from the recording.
+
+    Raises:
+        RestoreError: the cut cannot be restored.
+        ReplayError: the program cannot be started, or a rule is none.
+    """
+    masks, redacts = ignoring(options.ignore), options.redaction
+
+    def left_out(request: Any) -> Any:
+        request = redacts.request(request)
+        return masks(request) if masks else request
+
+    rows: dict[str, ReplayRow] = {}
+
+    def on_row(row: ReplayRow) -> None:
+        rows[row.call_id] = row
+        on_call(row)
+
+    tape = tape_of(recording, job, left_out=left_out if masks or redacts.rules else None, on_row=on_row)
+    origin = {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None}
+    given = {"command": list(options.command), "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
+    trail = _trail(options, trace_file, given, origin)
+    live = "live" in (job.mode, job.tools)
+    adapters = {
+        "tools": "answer",
+        "functions": list(options.functions),
+        "block": not live,
+    }
+    upstream = Upstream.of_environment(dict(options.endpoints)) if job.mode == "live" else None
+    door = Door(trail, tape)
+    end = _run(door, upstream, job.mode, options, adapters)
+    return _report(recording, job, trace_file, tape, door, end, tuple(rows.values())), end
+
+
+def record_program(options: ProgramOptions, trace_file: Path) -> ProgramEnd:
+    """Run the program against its real endpoint and write what it asked and was told.
+
+    Raises: ReplayError: the program cannot be started.
+    """
+    given = {"command": list(options.command), "redacted": list(options.redaction.rules)}
+    trail = _trail(options, trace_file, given, None)
+    adapters = {"tools": "tell", "functions": list(options.functions), "block": False}
+    return _run(Door(trail), Upstream.of_environment(dict(options.endpoints)), "live", options, adapters)
+
+
+def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any) -> Trail:
+    name = Path(options.command[0]).name or options.command[0]
+    script = next((Path(word).name for word in options.command[1:] if word.endswith((".py", ".js", ".mjs", ".ts"))), "")
+    try:
+        return Trail(path, name=script or name, input=given, origin=origin, redaction=options.redaction)
+    except OSError as fault:
+        raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
+
+
+def _run(door: Door, upstream: Upstream | None, mode: Any, options: ProgramOptions, adapters: Any) -> ProgramEnd:
+    told = routes_of(door)
+    with Endpoint(door, upstream=upstream, mode=mode, extras=told.routes) as endpoint:
+        env = environment_for(endpoint, strict=mode == "strict", adapters=adapters, endpoints=dict(options.endpoints))
+        exit_code = _wait(options, env)
+    error = ErrorInfo("exit", f"exit code {exit_code}") if exit_code else None
+    if exit_code is None:
+        door.trail.close(Outcome(status="aborted"))
+    elif error is not None:
+        door.trail.close(Outcome(status="error", error=error))
+    else:
+        door.trail.close(Outcome(status="ok", output=door.last_text))
+    session = door.tape.session if door.tape else None
+    return ProgramEnd(
+        exit_code=exit_code,
+        requests=door.requests,
+        unread=tuple(door.unread),
+        adapters=tuple(sorted(told.frameworks)),
+        unused=len(session.unused(SCOPE, "prompt")) if session else 0,
+        ran=tuple(sorted({row.name for row in (session.rows if session else ()) if _has_run(row)})),
+        trace_id=door.trail.trace_id,
+        trace_fault=door.trail.fault,
+    )
+
+
+def _has_run(row: ReplayRow) -> bool:
+    return row.kind == "tool" and row.status in ("live", "error")
+
+
+def _wait(options: ProgramOptions, env: dict[str, str]) -> int | None:
+    """Start the program and wait for its end; its exit code, or None where the user broke off."""
+    try:
+        process = subprocess.Popen(options.command, env=env, stdout=options.stdout)
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or str(fault)
+        raise ReplayError(f"{options.command[0]!r} cannot be started ({why.lower()})") from fault
+    with _ended_with_us(process):
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            # The terminal has told the program as well; it may take a moment to clean up.
+            with suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
+                process.wait(_PATIENCE_S)
+            _end(process)
+            return None
+        except BaseException:
+            _end(process)
+            raise
+    return 128 - code if code < 0 else code
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for urge in (process.terminate, process.kill):
+        if process.poll() is None:
+            urge()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE_S)
+
+
+@contextmanager
+def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While inside, SIGTERM to us ends the program first."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:
+        yield  # not the main thread: signals are somebody else's business
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _report(
+    recording: Recording,
+    job: ReplayJob,
+    trace_file: Path | None,
+    tape: Tape,
+    door: Door,
+    end: ProgramEnd,
+    rows: tuple[ReplayRow, ...],
+) -> ReplayReport:
+    session = tape.session
+    ended: Ended = "failed" if end.exit_code else "done"
+    if end.exit_code is None:
+        ended = "cancelled"
+    elif session.stopped:
+        ended = session.stopped
+    spent = [outcome.usage.cost_nano_usd for outcome in session.answered]
+    known = [cost for cost in spent if cost is not None]
+    recorded_error = _recorded_error(recording)
+    error = end.error if ended == "failed" else None
+    return ReplayReport(
+        job=job,
+        trace_id=end.trace_id,
+        trace_path=None if end.trace_fault else trace_file,
+        trace_fault=end.trace_fault,
+        ended=ended,
+        same_output=_same(recording, tape, door, end, ended),
+        output=door.last_text,
+        recorded_output=tape.last_text,
+        error=f"{error.type}: {error.message}" if error else None,
+        recorded_error=f"{recorded_error.type}: {recorded_error.message}" if recorded_error else None,
+        calls=rows,
+        first_divergence=session.divergence,
+        saved_nano_usd=sum(known) if known else None,
+        saved_ns=sum(outcome.duration_ns or 0 for outcome in session.answered),
+        fidelity="inferred" if session.inferred else "exact",
+    )
+
+
+def _recorded_error(recording: Recording) -> ErrorInfo | None:
+    return recording.run.error if recording.run else None
+
+
+def _same(recording: Recording, tape: Tape, door: Door, end: ProgramEnd, ended: Ended) -> bool | None:
+    """Whether the program came to the recorded last answer, and where it is known to the recorded exit."""
+    if ended not in ("done", "failed") or not tape.models:
+        return None
+    was, now = tape.last_error, door.last_error
+    same = (tape.last_text, was and was.message) == (door.last_text, now and now.message)
+    recorded = _recorded_error(recording)
+    if recorded is not None or recording.run is not None or ended == "failed":
+        return same and recorded == end.error
+    return same

@@ -1,0 +1,128 @@
+"""Redaction: secrets and personal data are taken out of what is recorded or exported, never out of the matching key.
+
+A rule replaces what it finds by ``[redacted:RULE]``, so that everybody sees that something was there. Content hashes
+are made before. Since a replay gives redacted answers, which come back with the next request, requests are compared in
+redacted form as well; redacting twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from runtime.journal import AnyRequest
+from runtime.messages import Json, Message, Request, message_from_json, message_to_json
+
+from ..errors import ReplayError
+
+_SECRET_NAMES: Final = re.compile(
+    r"(?i)^(?:.*[_-])?(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|authorization|private[_-]?key)$"
+)
+_PATTERNS: Final[dict[str, re.Pattern[str]]] = {
+    "secret": re.compile(
+        r"\b(?:sk|pk|rk)-(?:[A-Za-z]{2,12}-)*[A-Za-z0-9_-]{16,}"
+        r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
+        r"|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_[A-Za-z0-9_]{30,}\b"
+        r"|\bxox[abprs]-[A-Za-z0-9-]{10,}\b"
+        r"|\bAIza[0-9A-Za-z_-]{35}\b"
+        r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+        r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*"
+        r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{1,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----"
+    ),
+    "email": re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,24}\b"),
+    "card": re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])"),
+    "iban": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
+    "phone": re.compile(r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}(?!\w)"),
+}
+RULES: Final = tuple(_PATTERNS)
+"""The names of the built-in rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The chosen rules; none leaves everything as it is."""
+
+    rules: tuple[str, ...] = ()
+    """Names out of ``RULES``, or ``/pattern/`` for what the user wants gone beside them."""
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Redaction:
+        """The rules of the command line; ``all`` is every built-in one.
+
+        Raises: ReplayError: a word is no rule.
+        """
+        rules: list[str] = []
+        for word in words:
+            names = RULES if word == "all" else (word,)
+            for name in names:
+                if name not in _PATTERNS:
+                    check_pattern(name, f"a rule ({', '.join(RULES)}, all, or /pattern/)")
+                if name not in rules:
+                    rules.append(name)
+        return cls(tuple(rules))
+
+    def text(self, text: str) -> str:
+        """The text without what the rules find."""
+        for rule in self.rules:
+            pattern = _PATTERNS.get(rule) or re.compile(rule[1:-1])
+            text = pattern.sub(self._mark(rule), text)
+        return text
+
+    @staticmethod
+    def _mark(rule: str) -> Callable[[re.Match[str]], str]:
+        mark = f"[redacted:{rule}]" if rule in _PATTERNS else "[redacted]"
+        return lambda found: found[0] if rule == "card" and not _is_card(found[0]) else mark
+
+    def json(self, value: Json) -> Json:
+        """A copy of the value with every text redacted, and what stands under the name of a secret as a whole."""
+        if not self.rules:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            secret = "secret" in self.rules
+            return {
+                key: "[redacted:secret]"
+                if secret and isinstance(item, str) and _is_secret(key, item)
+                else self.json(item)
+                for key, item in value.items()
+            }
+        return [self.json(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def message(self, message: Message) -> Message:
+        """The message with every text redacted."""
+        return message_from_json(self.json(message_to_json(message))) if self.rules else message
+
+    def request(self, request: AnyRequest) -> AnyRequest:
+        """The request with every text redacted; its tools are the program's own and stay."""
+        if not self.rules:
+            return request
+        if isinstance(request, Request):
+            return replace(request, messages=tuple(map(self.message, request.messages)))
+        return replace(request, arguments=self.json(request.arguments))
+
+
+def _is_secret(name: Any, value: str) -> bool:
+    return bool(value) and isinstance(name, str) and _SECRET_NAMES.match(name) is not None
+
+
+def _is_card(text: str) -> bool:
+    """Luhn's check, which nine of ten numbers of that length fail."""
+    digits = [int(c) for c in reversed(text) if c.isdigit()]
+    doubled = [d if n % 2 == 0 else d * 2 - 9 * (d > 4) for n, d in enumerate(digits)]
+    return sum(doubled) % 10 == 0
+
+
+def check_pattern(word: str, what: str) -> re.Pattern[str]:
+    """The pattern of ``/pattern/``.
+
+    Raises: ReplayError: it is none; the message says what was wanted.
+    """
+    if len(word) < 3 or word[0] != "/" or word[-1] != "/":
+        raise ReplayError(f"{word!r} is no {what.removeprefix('a ')}")
+    try:
+        return re.compile(word[1:-1])
+    except re.error as fault:
+        raise ReplayError(f"{word!r} is no regular expression ({fault})") from fault

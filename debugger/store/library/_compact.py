@@ -1,0 +1,55 @@
+"""Compaction: many small segments become one, so that readers open few files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ._catalog import Catalog, Segment
+from ._place import Place
+from ._segments import Segments
+from ._work import Work, clean
+
+_MOST: Final = 10
+"""Segments that are left alone."""
+_FEWEST: Final = 5
+"""What is left of more than the most."""
+
+
+def chosen(segments: list[Segment]) -> list[Segment]:
+    """The segments to make one of, oldest first: the smallest, so that each row is copied few times."""
+    if len(segments) <= _MOST:
+        return []
+    smallest = sorted(segments, key=lambda segment: (segment.bytes, segment.position))
+    return sorted(smallest[: len(segments) - _FEWEST + 1], key=lambda segment: segment.position)
+
+
+def compact(place: Place, catalog: Catalog) -> None:
+    """Make one segment of the smallest, where there are too many. Rows that count no longer are left behind."""
+    if not chosen(catalog.segments()):
+        return
+    with catalog.writing():
+        segments = chosen(catalog.segments())  # another process may have been faster
+        if segments:
+            _merge(place, catalog, segments)
+    with catalog.writing():
+        clean(place, {segment.name for segment in catalog.segments()})
+
+
+def _merge(place: Place, catalog: Catalog, segments: list[Segment]) -> None:
+    reading = Segments(place, Catalog.open(place.catalog))
+    try:
+        live = reading.live_ids()
+    finally:
+        reading.close()
+    work = Work.begin(place)
+    try:
+        for segment in segments:
+            work.attach(place.segments / segment.name)
+            work.copy(live[segment.name])
+            work.detach()
+            catalog.drop_segment(segment.name)
+        traces, spans, size = work.publish()
+        # What is copied counts, so no other segment holds it: the place in the order is free to choose.
+        catalog.add_segment(Segment(work.name, catalog.next_position(), traces, spans, size))
+    finally:
+        work.discard()

@@ -1,0 +1,155 @@
+"""A segment under construction: its folder, its number, and how it becomes a file that is never changed again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+import duckdb
+
+from ...errors import LibraryError
+from .._database import BulkDatabase, sql_text
+from ._place import Place
+
+if sys.platform != "win32":
+    import fcntl
+
+ID_BITS: Final = 36
+"""Rows, sources, contexts and files of one load are numbered from ``number << ID_BITS`` on, so ids are unique."""
+_WORK: Final = "work-"
+_ALIVE: Final = "alive"
+_BEING_MADE_S: Final = 60.0
+"""A folder without its lock file is younger than this, or abandoned."""
+
+
+class Work:
+    """The folder in which one load builds its segment. Gone with the process, at the latest with the next load."""
+
+    def __init__(self, place: Place, folder: Path, number: int, alive: IO[bytes]) -> None:
+        self._place = place
+        self._folder = folder
+        self._alive = alive
+        self.number = number
+        self.first_id = number << ID_BITS
+        self.name = f"{number:08d}.duckdb"
+        self.database = BulkDatabase.file(folder / self.name, "schema", "library/building")
+
+    @classmethod
+    def begin(cls, place: Place) -> Work:
+        """Make a folder with a number that no other load has. Raises LibraryError."""
+        number = 0
+        try:
+            while True:
+                number = max(number, _last_number(place.segments)) + 1
+                folder = place.segments / f"{_WORK}{number:08d}"
+                try:
+                    folder.mkdir()
+                    alive = (folder / _ALIVE).open("wb")
+                except (FileExistsError, FileNotFoundError):
+                    continue  # another load took the number, or took the folder for an abandoned one
+                if not _lock(alive):
+                    alive.close()
+                    continue
+                try:
+                    return cls(place, folder, number, alive)
+                except BaseException:
+                    alive.close()
+                    shutil.rmtree(folder, ignore_errors=True)
+                    raise
+        except OSError as fault:
+            raise LibraryError.from_system(place.segments, fault) from fault
+        except duckdb.Error as fault:
+            raise LibraryError.from_database(place.folder, fault) from fault
+
+    def copy(self, trace_ids: Sequence[str]) -> None:
+        """Copy traces from the segment that is attached."""
+        self.database.append("wanted", ((trace_id,) for trace_id in trace_ids))
+        self.database.run("library/copy")
+
+    def attach(self, path: Path) -> None:
+        """An older segment, as ``old``."""
+        self.database.attach(path, "old")
+
+    def detach(self) -> None:
+        """Done with the older segment."""
+        self.database.detach("old")
+
+    def publish(self) -> tuple[int, int, int]:
+        """Finish the segment and put it, safe on the disk, among the others. Nothing counts before the catalog says so.
+
+        Returns: its traces, spans and bytes.
+        """
+        database = self.database
+        database.run("library/finish")
+        database.execute(f"create table summary as {sql_text('trace_list')}")
+        traces = len(database.query("library/segment_ids"))
+        spans, _ = database.query("counts")[0]
+        database.close()
+        source, target = self._folder / self.name, self._place.segments / self.name
+        _sync(source)
+        source.rename(target)
+        _sync(self._place.segments)
+        return traces, spans, target.stat().st_size
+
+    def discard(self) -> None:
+        """Take the folder away. A segment that was put among the others and does not count is left to ``clean``."""
+        self.database.close()
+        self._alive.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def clean(place: Place, counted: set[str]) -> None:
+    """Delete what processes that died left behind, and segments that no longer count. Only while the lock is held.
+
+    Readers that have a deleted segment open go on reading it. Where the system forbids deleting open files, it is tried
+    again next time.
+    """
+    for path in place.segments.iterdir():
+        with suppress(OSError):
+            if path.name.startswith(_WORK):
+                if _is_abandoned(path):
+                    shutil.rmtree(path, ignore_errors=True)
+            elif path.name not in counted:
+                path.unlink()
+
+
+def _last_number(segments: Path) -> int:
+    numbers = [path.name.removeprefix(_WORK).partition(".")[0] for path in segments.iterdir()]
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    try:
+        alive = (folder / _ALIVE).open("rb+")
+    except FileNotFoundError:
+        return time.time() - folder.stat().st_mtime > _BEING_MADE_S
+    with alive:
+        return _lock(alive)
+
+
+def _lock(stream: IO[bytes]) -> bool:
+    """Lock a file for as long as it is open; False where another process has it."""
+    if sys.platform == "win32":
+        return True  # a file that is open cannot be deleted there, which is lock enough
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    fd = os.open(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

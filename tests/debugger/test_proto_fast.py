@@ -1,0 +1,146 @@
+"""The short ways through OTLP protobuf give what going field by field gives."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from debugger.importers import _proto_records, _proto_values, otlp_proto
+from debugger.importers._records import Batch
+from debugger.importers._wire import WireError
+
+ZOO = sorted((Path(__file__).parents[1] / "data" / "zoo").glob("*.pb.gz"))
+
+Read = tuple[list[Batch], list[tuple[int | None, str, bool]]]
+
+
+def read(data: bytes) -> Read:
+    notes: list[tuple[int | None, str, bool]] = []
+    batches = list(otlp_proto.read([data], lambda *said: notes.append(said)))
+    return [batch for batch in batches if batch], notes
+
+
+def read_slowly(data: bytes) -> Read:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_proto_records, "_walk", lambda *_: False)
+        patch.setattr(_proto_records, "pair_json", lambda pair: _proto_values._encode(_proto_values._pair(pair)))
+        return read(data)
+
+
+def both(data: bytes) -> Read:
+    fast = read(data)
+    assert fast == read_slowly(data)
+    return fast
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(("x" * 130, "é" * 9000, ""))
+leaves = st.one_of(
+    st.none(),
+    texts.map(lambda text: AnyValue(string_value=text)),
+    st.booleans().map(lambda value: AnyValue(bool_value=value)),
+    st.integers(-(2**63), 2**63 - 1).map(lambda value: AnyValue(int_value=value)),
+    st.floats().map(lambda value: AnyValue(double_value=value)),
+    st.binary(max_size=9).map(lambda value: AnyValue(bytes_value=value)),
+)
+
+
+def _array(items: list[Any]) -> AnyValue:
+    out = AnyValue()
+    out.array_value.values.extend(item for item in items if item is not None)
+    return out
+
+
+def _pairs_in(keys: list[str], values: list[Any]) -> AnyValue:
+    out = AnyValue()
+    out.kvlist_value.values.extend(KeyValue(key=k, value=v) for k, v in zip(keys, values, strict=False))
+    return out
+
+
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3).map(_array)
+        | st.builds(_pairs_in, st.lists(texts, max_size=3), st.lists(inner, max_size=3))
+    ),
+    max_leaves=6,
+)
+pairs = st.builds(lambda key, value: KeyValue(key=key, value=value), texts, values)
+attributes = st.lists(pairs, max_size=5)
+spans = st.builds(
+    Span,
+    trace_id=st.sampled_from((b"t" * 16, bytes(16), b"t" * 15)),
+    span_id=st.sampled_from((b"s" * 8, b"")),
+    parent_span_id=st.sampled_from((b"", b"p" * 8, bytes(8))),
+    trace_state=st.sampled_from(("", "vendor=1")),
+    name=texts,
+    kind=st.integers(0, 5),
+    start_time_unix_nano=st.integers(0, 2**64 - 1),
+    end_time_unix_nano=st.integers(0, 2**64 - 1),
+    attributes=attributes,
+    dropped_attributes_count=st.sampled_from((0, 3, 2**32 - 1)),
+    events=st.lists(st.builds(Span.Event, name=texts, time_unix_nano=st.just(5), attributes=attributes), max_size=2),
+    links=st.lists(st.builds(Span.Link, trace_id=st.just(b"l" * 16), attributes=attributes), max_size=2),
+    flags=st.sampled_from((0, 256, 769)),
+)  # fmt: skip
+
+
+def request_of(found: list[Span]) -> bytes:
+    request = ExportTraceServiceRequest()
+    scope = request.resource_spans.add().scope_spans.add()
+    scope.spans.extend(found)
+    return request.SerializeToString()
+
+
+@given(st.lists(spans, min_size=1, max_size=3))
+def test_whole_requests(found: list[Span]) -> None:
+    batches, _ = both(request_of(found))
+    whole = [span for span in found if len(span.trace_id) == 16 and len(span.span_id) == 8]
+    assert [span.name for batch in batches for span in batch] == [span.name for span in whole]  # type: ignore[union-attr]
+
+
+@given(spans, st.data())
+def test_damaged_requests(span: Span, data: st.DataObject) -> None:
+    raw = bytearray(request_of([span]))
+    at = data.draw(st.integers(0, len(raw) - 1))
+    raw[at] = data.draw(st.integers(0, 255))
+    both(bytes(raw[: data.draw(st.integers(at, len(raw)))]))
+
+
+@given(st.lists(spans, min_size=1, max_size=3), st.data())
+def test_a_survey_says_what_reading_gives(found: list[Span], data: st.DataObject) -> None:
+    raw = bytearray(request_of(found))
+    if data.draw(st.booleans()):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    batches, notes = read(len(raw).to_bytes(4, "big") + bytes(raw))
+    try:
+        survey = otlp_proto.survey(bytes(raw))
+    except WireError:
+        assert notes
+        return
+    assert survey.spans + survey.logs == sum(map(len, batches))
+    assert survey.lost == [reason for _, reason, skipped in notes if skipped]
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 128, 129, 16_380, 16_384, 2_097_151, 2_097_152])
+def test_lengths_at_which_a_number_grows(size: int) -> None:
+    span = Span(
+        trace_id=b"t" * 16, span_id=b"s" * 8, attributes=[KeyValue(key="k", value=AnyValue(string_value="x" * size))]
+    )
+    batches, notes = both(request_of([span]))
+    assert not notes
+    assert batches[0][0].attributes == '[{"key":"k","value":{"stringValue":"' + "x" * size + '"}}]'
+
+
+@pytest.mark.parametrize("path", ZOO, ids=lambda path: path.name)
+def test_zoo(path: Path) -> None:
+    batches, notes = both(gzip.decompress(path.read_bytes()))
+    assert batches
+    assert not notes
