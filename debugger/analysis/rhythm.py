@@ -9,12 +9,16 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 
-from .timeline import Axis
+from .timeline import Axis, length_of
 from .tree import Forest
 
 BINS = 2048
 """Moments that busyness is counted for; no screen is wider."""
+
+SLOWEST = 1000
+"""Calls that are ranked; nobody looks at more of them one by one."""
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
@@ -27,6 +31,8 @@ class Rhythm:
     """Where the calls of each kind are."""
     names: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Where the spans of each name are."""
+    slowest: Sequence[int] = ()
+    """The slowest model calls, the slowest first, at most ``SLOWEST``."""
     gaps: Sequence[int] = ()
     """By index: nanoseconds since the last earlier sibling had ended, or the parent had started; 0 where none."""
     busy: Sequence[int] = ()
@@ -43,7 +49,13 @@ def rhythm_of(forest: Forest, axis: Axis | None) -> Rhythm:
         kinds.setdefault(row.kind, array("i")).append(i)
         names.setdefault(row.name, array("i")).append(i)
     busy, errors = _busy(forest, axis)
-    return Rhythm(kinds=kinds, names=names, gaps=_gaps(forest), busy=busy, errors=errors)
+    slowest = _slowest(forest, kinds.get("llm", ()))
+    return Rhythm(kinds=kinds, names=names, slowest=slowest, gaps=_gaps(forest), busy=busy, errors=errors)
+
+
+def _slowest(forest: Forest, calls: Sequence[int]) -> Sequence[int]:
+    lengths = [(length, -i) for i in calls if (length := length_of(forest.rows[i])) is not None]
+    return tuple(-i for _, i in nlargest(SLOWEST, lengths))
 
 
 def _gaps(forest: Forest) -> Sequence[int]:

@@ -1,8 +1,7 @@
-"""How long the screen takes from a key to the picture, on traces of any size: CPU time, since a busy machine stretches
-only the rest.
+"""How long the screen takes from a key to the picture, on traces of any size, in CPU time.
 
-Usage, at the top of a checkout: ``python -m tests.bench.bench_screen [SPANS ...]``. The session behind the screen is made
-up and answers at once, so that only the screen is measured; the playhead's states are real ones.
+Usage, at the top of a checkout: ``python -m tests.bench.bench_screen [SPANS ...]``. The session behind the screen is
+made up and answers at once, so that only the screen is measured; the playhead's states are real ones.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ def rows_of(count: int) -> list[Any]:
     for n in range(2, count + 1):
         parent = 1 if n % 100 == 2 else n - (n - 2) % 100
         kind = "agent" if n % 100 == 2 else KINDS[n % len(KINDS)]
-        rows.append(
-            span_row(n, parent, kind, f"{kind} {n % 50}", n, n + (150 if n % 100 == 2 else n % 7 + 1),
-                     status_code=2 if n % 997 == 0 else 0, input_tokens=n % 3000)  # fmt: skip
-        )
+        length = 150 if n % 100 == 2 else n % 7 + 1
+        status = 2 if n % 997 == 0 else 0
+        row = span_row(n, parent, kind, f"{kind} {n % 50}", n, n + length, status_code=status, input_tokens=n % 3000)
+        rows.append(row)
     return rows
 
 

@@ -67,12 +67,12 @@ def test_json_folds_where_the_cursor_is():
 def test_a_text_is_found_counted_and_unfolded(size):
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "end", "enter", "slash", *typed("number 4"))
-        assert "1 of 9" in desk.line("find ▸ number 4_")
+        assert "1 of 8" in desk.line("find ▸ number 4_")
         await desk.press("enter", "n")
-        assert "2 of 9" in desk.line("find ▸")
+        assert "2 of 8" in desk.line("find ▸")
         assert "stop number 40" in desk.screen, "what is folded away opens"
         await desk.press("N", "N")
-        assert "9 of 9" in desk.line("find ▸")
+        assert "8 of 8" in desk.line("find ▸")
         await desk.press("escape")
         assert "find ▸" not in desk.screen
         assert isinstance(desk.app.screen, TraceScreen)

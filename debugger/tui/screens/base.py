@@ -68,11 +68,12 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def offer_keys(self) -> None:
         """Write the key line again, for the pane that has the focus."""
         focused = self.focused
+        taken: set[str] = set()
         nodes: Sequence[object] = focused.ancestors_with_self if focused is not None else [self]
         if isinstance(focused, FilterLine):
             nodes = [focused]  # Every other key is a letter of what is typed.
+            taken = set() if focused.completes else {"tab"}
         found: list[Binding] = []
-        taken: set[str] = set()
         for binding in (b for node in nodes if node is not self.app for b in own_bindings(node)):
             offered = self.offered(binding)
             # A key that a pane takes for itself does not reach the screen, so it is listed once.
@@ -104,16 +105,15 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
 
     # Texts: every screen that shows one can look for something in it and give it away.
 
-    def on_line_view_find_wanted(self, event: LineView.FindWanted) -> None:
+    async def on_line_view_find_wanted(self, event: LineView.FindWanted) -> None:
         """Open the line to type into."""
-        lines = self.query("#find").results(FilterLine)
-        line = next(iter(lines), None)
+        self._finds_in = event.view
+        line = next(iter(self.query("#find").results(FilterLine)), None)
         if line is None:
             line = FilterLine("find", id="find")
-            self.mount(line, before="#keys")
-        self._finds_in = event.view
+            await self.mount(line, before="#keys")
         line.add_class("-open")
-        self.call_after_refresh(line.focus)
+        line.focus()
 
     @on(FilterLine.Changed, "#find")
     def _find_typed(self, event: FilterLine.Changed) -> None:

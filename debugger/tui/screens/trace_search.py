@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,8 @@ class SearchAnswer:
 
     matches: array[int] = field(repr=False)
     """Forest indices, ascending."""
+    marked: bytearray = field(repr=False)
+    """By forest index: 1 for a match."""
     around: array[int] = field(repr=False)
     """The matches and all that lies above them, ascending."""
 
@@ -123,13 +126,16 @@ class TraceSearch(TraceBase):
         held = self._session.search(wanted.texts, self.row.trace_id) if wanted.texts else {}
         found: dict[str, Any] = {text: frozenset(seq for _, seq in spans) for text, spans in held.items()}
         matches = array("i", [i for i, row in enumerate(forest.rows) if wanted.test(row, found)])
-        return SearchAnswer(matches, with_ancestors(forest, matches))
+        marked = bytearray(len(forest))
+        for index in matches:
+            marked[index] = 1
+        return SearchAnswer(matches, marked, with_ancestors(forest, matches))
 
     def _show_matches(self, question: SearchQuestion, answer: SearchAnswer) -> None:
         if question.forest is not self.timeline.forest:
             return
         self._found = answer
-        self.timeline.mark_matches(answer.matches)
+        self.timeline.mark_matches(answer.matches, answer.marked)
         if self.timeline.shows_only_matches:
             self._show_only(answer)
         if self._goes_on:
@@ -172,7 +178,7 @@ class TraceSearch(TraceBase):
         at = next_in(answer.matches, self.timeline.index - 1, 1)
         only = ", only these" if self.timeline.shows_only_matches else ""
         if at == self.timeline.index:
-            place = answer.matches.index(at) + 1
+            place = bisect_left(answer.matches, at) + 1
             return f"{place:,} of {total:,}{only}"
         return f"{total:,} {'match' if total == 1 else 'matches'}{only}"
 

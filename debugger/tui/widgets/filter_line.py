@@ -74,6 +74,11 @@ class FilterLine(OneLine, can_focus=True):
         self._offered: tuple[Completion, int, str] | None = None
         """The completion that was used last, which of its candidates, and the text that it gave."""
 
+    @property
+    def completes(self) -> bool:
+        """True where words can be completed."""
+        return self._complete is not None
+
     def show_mistake(self, mistake: FilterError | None) -> None:
         """Mark what is wrong with the text, or that nothing is."""
         self._mistake = mistake

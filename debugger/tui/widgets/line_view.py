@@ -163,7 +163,8 @@ class LineView(Drawn):
         if after_gap and at + 1 < len(self._rows) and not self._rows[at].line.pieces:
             at += 1
         self.cursor = at
-        self.scroll_to(y=max(at - 1, 0), animate=False)
+        # After the scrolling that shows the cursor, which would leave it on the last line of the page.
+        self.call_after_refresh(self.scroll_to, y=max(at - 1, 0), animate=False)
 
     # Finding.
 

@@ -71,7 +71,7 @@ class Timeline(TimelineMoves):
     def show(self, forest: Forest, axis: Axis | None) -> None:
         """Show a trace, or more of the same one: the cursor stays on its span, folded spans stay folded."""
         kept = self.selected
-        folded = {self.forest.rows[i].span_id for i in range(len(self._collapsed)) if self._collapsed[i]}
+        folded = self._folded()
         was_whole = self.view == self.axis
         self.forest, self.axis = forest, axis
         if was_whole:
@@ -88,6 +88,15 @@ class Timeline(TimelineMoves):
         self._arrange(place or 0)
         if len(forest):
             self.post_message(self.Selected(self, self.index))
+
+    def _folded(self) -> list[str]:
+        """The span ids of all that is collapsed."""
+        found = []
+        at = self._collapsed.find(1)
+        while at >= 0:
+            found.append(self.forest.rows[at].span_id)
+            at = self._collapsed.find(1, at + 1)
+        return found
 
     def _arrange(self, kept: int) -> None:
         """Make the rows anew from what is shown and folded, the cursor on a span or on the nearest one above it."""
@@ -134,12 +143,15 @@ class Timeline(TimelineMoves):
         """True while other spans are hidden."""
         return self._base is not None
 
-    def mark_matches(self, matches: array[int]) -> None:
-        """Mark the spans that a search found."""
+    def mark_matches(self, matches: array[int], marked: bytearray | None = None) -> None:
+        """Mark the spans that a search found.
+
+        Args:
+            matches: their indices, ascending.
+            marked: for every span of the forest, 1 where it is one of them; None where there are none.
+        """
         self.matches = matches
-        self._matched = bytearray(len(self.forest))
-        for index in matches:
-            self._matched[index] = 1
+        self._matched = bytearray(len(self.forest)) if marked is None else marked
         self._repaint()
 
     def set_rhythm(self, rhythm: Rhythm) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from textual.message import Message
 
 from ...analysis.rhythm import Rhythm, Trail, next_in, next_sibling
-from ...analysis.timeline import Axis, length_of, middle_of, panned, window, zoomed
+from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
 from .drawn import Drawn
@@ -134,15 +134,14 @@ class TimelineMoves(Drawn):
 
     def action_slowest(self) -> None:
         """Go to the slowest model call; from there to the next slowest."""
-        rows = self.forest.rows
-        calls = [i for i in self.rhythm.kinds.get("llm", ()) if rows[i].end_unix_nano is not None]
-        order = sorted(calls, key=lambda i: (-(length_of(rows[i]) or 0), i))
+        order = self.rhythm.slowest
         if not order:
             self.post_message(self.Said("There is no model call with an end in this trace."))
             return
         place = (order.index(self.index) + 1) % len(order) if self.index in order else 0
         self.go_to(order[place])
-        self.post_message(self.Said(f"Number {place + 1} of {len(order):,} model calls, the slowest first."))
+        total = len(self.rhythm.kinds.get("llm", ()))
+        self.post_message(self.Said(f"Number {place + 1:,} of {total:,} model calls, the slowest first."))
 
     # Time.
 
