@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -19,3 +22,5 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Widths, modes and tracing are what the test says, else the defaults."""
     for name in _OUTSIDE:
         monkeypatch.delenv(name, raising=False)
+    # Nobody's own library is touched: a test that wants one names a folder.
+    monkeypatch.setenv("RETROSPAN_HOME", str(Path(os.devnull, "home")))

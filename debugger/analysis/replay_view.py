@@ -114,6 +114,8 @@ def result_document(report: ReplayReport) -> Document:
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
     if report.fidelity != "exact":
         out.line(Piece(f"! fidelity: {one_line(report.fidelity)}", "warning"))
+    for i, note in enumerate(report.notes):
+        out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
     if report.error:
         out.gap()
         out.text("error", report.error, style="error", first=(Piece("✗ ", "error"),))
@@ -261,7 +263,9 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
                  style="dim")  # fmt: skip
         return out.document()
     out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
-    if job.agent:
+    if plan.is_rebuilt:
+        trust = Piece("made of the recorded calls alone: no program runs", "good")
+    elif job.agent:
         trust = Piece("named by you with --agent, instead of what the trace names", "good")
     elif plan.trusted:
         trust = Piece("found beside the trace or in the samples: trusted", "good")
@@ -271,6 +275,8 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
     out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)), hang=11)
     out.gap()
     out.text("sentence", plan.sentence)
+    for i, note in enumerate(plan.notes):
+        out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
     if plan.warning:
         out.gap()
         out.text("warning", plan.warning, style="warning", first=(Piece("! ", "warning"),))

@@ -22,14 +22,16 @@ class Command(NamedTuple):
 
 COMMANDS: Final[tuple[Command, ...]] = (
     Command("demo", "demo", "open the bundled sample traces"),
-    Command("list", "list_traces", "list the traces in files or folders"),
+    Command("load", "load", "load files or folders into the library"),
+    Command("list", "list_traces", "list the traces in files or folders, or in the library"),
     Command("show", "show", "show the calls of the traces as a tree"),
     Command("snapshot", "snapshot", "rebuild the state of the agents before or after a span"),
     Command("replay", "replay", "run the agent of a trace again, answered from the recording", takes_program=True),
     Command("record", "record", "run a program and record what it asks of its models", takes_program=True),
     Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
+    Command("library", "library", "say what the library holds, remove traces from it, rebuild it"),
 )
 """In the order of ``--help``."""
 
-DEFAULT: Command | None = Command("", "screen", "open files or folders on the screen")
+DEFAULT: Command | None = Command("", "screen", "open files or folders on the screen, or the library")
 """What runs when the first word is no command: it gets all the words."""

@@ -12,20 +12,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..errors import DebuggerError, UnreadableInputError
+from ._progress import Progress
 
 if TYPE_CHECKING:
-    from ..store import IssueRow, LoadProgress, LoadSummary, Store
+    from ..store import IssueRow, Library, LoadSummary, Store
 
 _SHOWN_FILES: Final = 3
 _SHOWN_LINES: Final = 5
 
 
-def add_input(parser: ArgumentParser, *, nargs: str = "+") -> None:
-    """PATH and ``--strict``."""
+def add_input(parser: ArgumentParser) -> None:
+    """PATH, ``--library`` and ``--strict``."""
     parser.add_argument(
-        "paths", metavar="PATH", nargs=nargs, type=path_word, help="file, folder, .gz or .zip, or - for standard input"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        type=path_word,
+        help="file, folder, .gz or .zip, or - for standard input; without it the library is read",
     )
+    add_library(parser)
+    add_strict(parser)
+
+
+def add_strict(parser: ArgumentParser) -> None:
+    """``--strict``."""
     parser.add_argument("--strict", action="store_true", help="skipped input is an error (exit 1)")
+
+
+def add_library(parser: ArgumentParser) -> None:
+    """``--library``."""
+    parser.add_argument(
+        "--library",
+        metavar="DIR",
+        type=path_word,
+        help="the library in this folder; default: yours, below RETROSPAN_HOME where that is set",
+    )
+
+
+def open_library(args: Namespace) -> Library:
+    """The library that the arguments name.
+
+    Raises: LibraryError.
+    """
+    from ..store import Library
+
+    return Library.open(Path(args.library) if args.library else None)
 
 
 def path_word(word: str) -> str:
@@ -60,20 +91,25 @@ def keep_input(args: Namespace, store: Store) -> None:
 
 
 def load_input(args: Namespace) -> tuple[Store, LoadSummary]:
-    """The store with what the paths hold; says on standard error what was skipped.
+    """The store with what the paths hold, or the library; says on standard error what was skipped.
 
-    Raises: UnreadableInputError: there is not one span in it.
+    Raises: UnreadableInputError: there is not one span in the paths; LibraryError.
     """
-    from ..store import Store
+    from ..store import LoadSummary, Store
 
+    if not args.paths:
+        nothing = LoadSummary(spans=0, traces=0, issues=(), skipped=(), unrecognised=0, seconds=0.0)
+        return open_library(args).reader(), nothing
+    if args.library:
+        raise DebuggerError("PATH and --library say two things to read", hint="name one of them")
     store = Store.memory()
-    progress = _Progress() if sys.stderr.isatty() else None
+    progress = Progress() if sys.stderr.isatty() else None
     summary = store.load(args.paths, on_progress=progress)
     if progress is not None:
         progress.clear()
     if summary.spans == 0:
         store.close()
-        raise UnreadableInputError(_nothing_read(args.paths, summary))
+        raise UnreadableInputError(nothing_read(args.paths, summary))
     if summary.skipped:
         sys.stderr.write(f"retrospan: {skipped_line(summary.skipped)}\n")
     return store, summary
@@ -84,7 +120,8 @@ def exit_code(args: Namespace, summary: LoadSummary) -> int:
     return 1 if args.strict and summary.skipped else 0
 
 
-def _nothing_read(paths: Sequence[str], summary: LoadSummary) -> str:
+def nothing_read(paths: Sequence[str], summary: LoadSummary) -> str:
+    """Why there is not one span in the input."""
     from ..importers import readable_formats
 
     if not summary.issues:
@@ -124,29 +161,3 @@ def skipped_line(skipped: Sequence[IssueRow]) -> str:
     if more:
         parts.append(f"and {more} more")
     return visible(f"{' and '.join(counts)} skipped: {'; '.join(parts)}")
-
-
-class _Progress:
-    """One line on the terminal that overwrites itself; silent for loads that are done at once."""
-
-    def __init__(self) -> None:
-        from time import monotonic
-
-        self._clock = monotonic
-        self._next = monotonic() + 0.5
-        self._shown = False
-
-    def __call__(self, progress: LoadProgress) -> None:
-        now = self._clock()
-        if now < self._next:
-            return
-        self._next = now + 0.2
-        self._shown = True
-        part = f"{progress.bytes_done * 100 // progress.bytes_total} %, " if progress.bytes_total else ""
-        sys.stderr.write(f"\r\x1b[Kreading: {part}{progress.spans:,} spans")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""``retrospan list``: the traces in files and folders."""
+"""``retrospan list``: the traces in files and folders, or in the library."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def run(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         traces = store.traces()
+    if not traces:
+        sys.stderr.write("retrospan: the library is empty; `retrospan load FILE` brings a trace in\n")
     if args.json:
         sys.stdout.write(dump([trace_to_json(row) for row in traces]) + "\n")
     else:

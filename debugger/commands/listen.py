@@ -9,9 +9,10 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from ._input import add_library, open_library
 
 if TYPE_CHECKING:
     from ..receiver.listener import Listener
@@ -39,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="URL",
         help="origin of web pages that may send, beside pages of this machine; may be repeated",
     )
-    parser.add_argument("--library", type=Path, metavar="DIR", help="the library, instead of the user's own")
+    add_library(parser)
     parser.add_argument("--json", action="store_true", help="the status as JSON lines on standard output")
     parser.add_argument("--until-eof", action="store_true", help="stop when standard input ends")
 
@@ -61,10 +62,9 @@ def run(args: Namespace) -> int:
     """Receive until Ctrl-C; 0 when all that came is in the library or safe in its spool."""
     from ..receiver.guard import Guard
     from ..receiver.listener import Listener, Options
-    from ..store import Library
 
     guard = Guard.of(args.host, os.environ, frozenset(args.allow_origin))
-    with Library.open(args.library) as library:
+    with open_library(args) as library:
         folder, spool = library.folder, library.spool
     options = Options(
         library=folder,

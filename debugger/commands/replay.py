@@ -18,7 +18,7 @@ from .snapshot import SeveralTracesError, add_cut
 if TYPE_CHECKING:
     from runtime.journal import ReplayRow
 
-    from ..replay.model import ReplayReport
+    from ..replay.model import ReplayJob, ReplayReport
     from ..replay.recording import Recording
     from ..store import Store
 
@@ -29,6 +29,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_cut(parser)
     parser.add_argument(
         "--agent", metavar="FILE.py:NAME", help="the agent to run, or MODULE:NAME; default: the one the trace names"
+    )
+    parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="run the agent that the trace implies, rebuilt from it alone; default where no program is found",
+    )
+    parser.add_argument(
+        "--inputs",
+        choices=("keep", "drop"),
+        default="keep",
+        help="later messages of the user, for a rebuilt agent that takes another way than recorded (default: keep)",
     )
     parser.add_argument(
         "--mode",
@@ -105,7 +116,9 @@ def _traces(store: Store, args: Namespace) -> list[str]:
     if args.trace is not None:
         return [store.resolve_trace(args.trace)]
     found = [row.trace_id for row in reversed(store.traces())]
-    if len(found) > 1 and (args.span or args.output):
+    if not found:
+        raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
+    if len(found) > 1 and (args.span or args.output or not args.paths):
         raise SeveralTracesError(found)
     return found
 
@@ -132,7 +145,6 @@ def _input(text: str | None) -> dict[str, Any] | None:
 
 def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     from ..replay.model import ReplayJob
-    from ..replay.plan import find_entry_point
     from ..replay.run import run_replay
 
     recording = recording_of(store, trace_id)
@@ -146,11 +158,10 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         tools=args.tools,
         rest_recorded=args.rest == "recorded",
         output=args.output,
+        rebuild=args.rebuild,
+        keep_inputs=args.inputs == "keep",
     )
-    entry = find_entry_point(recording, job)
-    say(f"replaying trace {trace_id[:12]} with {entry.shown}" + (f" from {entry.file.parent}" if entry.file else ""))
-    if recording.run and not args.agent and recording.run.entry_digest not in (None, entry.digest()):
-        say(f"{entry.shown.partition(':')[0]} has changed since the recording")
+    _say_what_runs(recording, job)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         report = run_replay(recording, job, job.output or Path(folder) / "replay.otlp.jsonl", on_call=progress())
     for line in report.printed:
@@ -160,6 +171,22 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
     if job.output and report.trace_fault:
         say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
+
+
+def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
+    from ..replay.choice import find_program, shown
+    from ..replay.entry import EntryPoint
+
+    program = find_program(recording, job)
+    text = f"replaying trace {job.trace_id[:12]} with {shown(program)}"
+    if not isinstance(program, EntryPoint):
+        say(text)
+        for note in program.notes:
+            say(note)
+        return
+    say(text + (f" from {program.file.parent}" if program.file else ""))
+    if recording.run and not job.agent and recording.run.entry_digest not in (None, program.digest()):
+        say(f"{program.shown.partition(':')[0]} has changed since the recording")
 
 
 def progress() -> Callable[[ReplayRow], None]:

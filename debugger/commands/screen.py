@@ -1,4 +1,4 @@
-"""``retrospan PATH …``: the screen on files and folders."""
+"""``retrospan PATH …``: the screen on files and folders; without a path on the library."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import DebuggerError
-from ._input import path_word
+from ._input import add_library, open_library, path_word
+
+if TYPE_CHECKING:
+    from ..store import Library
 
 
 class NoTerminalError(DebuggerError):
@@ -18,6 +22,7 @@ class NoTerminalError(DebuggerError):
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("paths", metavar="PATH", nargs="*", type=path_word, help="file, folder, .gz or .zip")
+    add_library(parser)
     parser.add_argument(
         "--agent",
         metavar="FILE.py:NAME",
@@ -26,13 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Open the screen; without a path, say what to do next."""
-    if not args.paths:
-        sys.stderr.write(
-            "retrospan: nothing to open; `retrospan FILE` opens a trace file or folder, `retrospan demo` shows "
-            "bundled ones, `retrospan --help` lists the commands\n"
-        )
-        return 2
+    """Open the screen on the paths, or on the library."""
     missing = next((path for path in args.paths if path != "-" and not Path(path).exists()), None)
     if missing is not None:
         raise DebuggerError(f"{missing}: no such file or folder", hint=_meant(missing))
@@ -40,6 +39,8 @@ def run(args: Namespace) -> int:
         raise NoTerminalError(
             "the screen needs a terminal, and this is none", hint="`retrospan show FILE` prints the calls as text"
         )
+    if args.paths and args.library:
+        raise DebuggerError("PATH and --library say two things to open", hint="name one of them")
     if "-" in args.paths:
         raise DebuggerError("the screen reads keys from standard input, so a trace cannot come from there",
                             hint="save it to a file first")  # fmt: skip
@@ -47,7 +48,7 @@ def run(args: Namespace) -> int:
         from ..replay.entry import named_by_user
 
         named_by_user(args.agent)  # Raises here and now, not at the first replay.
-    return open_screen(args.paths, args.agent)
+    return open_screen(args.paths, args.agent, None if args.paths else open_library(args))
 
 
 def _meant(word: str) -> str:
@@ -68,12 +69,12 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def open_screen(paths: Sequence[str | Path], agent: str | None = None) -> int:
+def open_screen(paths: Sequence[str | Path], agent: str | None = None, library: Library | None = None) -> int:
     """Run the app until the user leaves it; its exit code."""
     from ..tui.app import RetrospanApp
     from ..tui.store_session import StoreSession
 
-    with StoreSession(paths, agent) as session:
+    with StoreSession(paths, agent, library) as session:
         app = RetrospanApp(session)
         app.run()
         return app.return_code or 0

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from ..errors import DebuggerError
 from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Show each trace; in the order of ``list``."""
+    if not args.paths and args.trace is None:
+        raise DebuggerError("which trace of the library?", hint="name one with --trace, or a PATH to read")
     store, summary = load_input(args)
     with store:
         traces = store.traces()

@@ -75,6 +75,8 @@ def chosen_trace(store: Store, text: str | None) -> str:
     traces = store.traces()
     if len(traces) > 1:
         raise SeveralTracesError([row.trace_id for row in traces])
+    if not traces:
+        raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
     return traces[0].trace_id
 
 

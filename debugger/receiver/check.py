@@ -107,7 +107,7 @@ def _json(signal: Signal, body: bytes) -> Checked:
         else:
             spans += len(batch)
     if not spans and not logs and not (keys and keys & _KEYS):
-        raise malformed("no OTLP/JSON export request" if keys else "not JSON")
+        raise malformed("no OTLP/JSON export request" if keys else "the body is not JSON")
     return _checked(line + b"\n", spans, logs, lost)
 
 

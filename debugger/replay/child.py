@@ -84,6 +84,10 @@ def load_function(job: dict[str, Any]) -> Callable[..., Any]:
     Raises: whatever the user's module raises on import; AttributeError where it lacks the name; TypeError where that is
         no agent and no async function, or where only the trace names it and it was not written in this file.
     """
+    if job["script"] is not None:
+        from .reconstruct.run import rebuilt_agent
+
+        return rebuilt_agent(job)
     folder = job["folder"]
     if folder not in sys.path:
         # Appended, so that no file of the user's can stand in for a module of ours or of the standard library.
@@ -231,7 +235,7 @@ def main(read_fd: int, write_fd: int) -> None:
             # Line by line, so that what was printed is not lost when the program dies.
             stream.reconfigure(line_buffering=True)
     job = json.loads(commands.readline())
-    sys.argv = [job["file"] or job["module"]]
+    sys.argv = [job["file"] or job["module"] or "retrospan"]
     if job["mode"] == "strict" and job["tools"] == "strict":
         block_the_world()
     end: dict[str, Any]

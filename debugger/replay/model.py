@@ -49,6 +49,10 @@ class ReplayJob:
     """Let the whole trace answer on past the cut, instead of stopping there."""
     output: Path | None = None
     """Where the replay's own trace is written, as OTLP/JSON lines; None keeps it temporary."""
+    rebuild: bool = False
+    """Run the agent that the trace implies, also where its program is at hand."""
+    keep_inputs: bool = True
+    """Give a rebuilt agent the later messages of the user, also after it took another way than recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,10 @@ class ReplayPlan:
     later_tool_calls: int
     sentence: str
     """All of this in plain words, for the snapshot pane."""
+    is_rebuilt: bool = False
+    """True for an agent rebuilt from the trace: then no program of the user's runs."""
+    notes: tuple[str, ...] = ()
+    """What a rebuilt agent lacks, or takes as recorded; one sentence each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +110,10 @@ class ReplayReport:
     """Where a run failed that had not failed in this way when it was recorded."""
     trace_fault: str | None = None
     """Why the replay's own trace could not be written; None when it was."""
+    program: str | None = None
+    """What ran: ``FILE.py:NAME``; None for an agent rebuilt from the trace."""
+    notes: tuple[str, ...] = ()
+    """What a rebuilt agent lacked, or took as recorded; one sentence each."""
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

@@ -7,29 +7,10 @@ from dataclasses import replace
 from runtime.snapshot import Snapshot
 
 from ..errors import EntryPointError
-from .entry import EntryPoint, named_by_trace, named_by_user
+from .choice import Program, find_program, shown
+from .entry import EntryPoint
 from .model import Mode, ReplayJob, ReplayPlan
 from .recording import Recording
-
-
-def find_entry_point(recording: Recording, job: ReplayJob) -> EntryPoint:
-    """The function that the job would run.
-
-    Raises: EntryPointError.
-    """
-    if job.agent:
-        return named_by_user(job.agent)
-    if recording.run is None and any(call.convention == "retrospan" for call in recording.calls):
-        raise EntryPointError(
-            "the span of the run itself is missing from this trace, so nothing says which program made it",
-            hint="name the agent with --agent FILE.py:NAME, or use the snapshot",
-        )
-    if recording.run is None:
-        raise EntryPointError(
-            "no agent of this trace was written with Retrospan's runtime, so there is no program to run again",
-            hint="name one with --agent FILE.py:NAME, or use the snapshot",
-        )
-    return named_by_trace(recording.run.entry_point, recording.sources)
 
 
 def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
@@ -37,21 +18,25 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
 
     Raises: RestoreError: the cut cannot be restored.
     """
-    snapshot = recording.snapshot(job.span_id, job.anchor)
-    entry, problem, warning = None, None, None
+    program: Program | None = None
+    problem, warning = None, None
     try:
-        entry = find_entry_point(recording, job)
-        recorded = recording.run.entry_digest if recording.run and not job.agent else None
-        if recorded is not None and entry.digest() != recorded:
-            warning = f"{entry.shown.split(':')[0]} has changed since the recording"
+        program = find_program(recording, job)
     except EntryPointError as fault:
         problem = f"{fault}; {fault.hint}" if fault.hint else str(fault)
+    if isinstance(program, EntryPoint):
+        recorded = recording.run.entry_digest if recording.run and not job.agent else None
+        if recorded is not None and program.digest() != recorded:
+            warning = f"{program.shown.split(':')[0]} has changed since the recording"
+    elif program is not None:
+        recording = program.recording
+    snapshot = recording.snapshot(job.span_id, job.anchor)
     models, tools = answers_in(snapshot)
     all_models, all_tools = answers_in(recording.whole)
     later_models, later_tools = all_models - models, all_tools - tools
     plan = ReplayPlan(
-        entry_point=entry.shown if entry else None,
-        trusted=bool(entry and entry.trusted),
+        entry_point=shown(program) if program else None,
+        trusted=program is not None and (not isinstance(program, EntryPoint) or program.trusted),
         problem=problem,
         warning=warning,
         model_answers=models,
@@ -59,6 +44,8 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         later_model_calls=later_models,
         later_tool_calls=later_tools,
         sentence="",
+        is_rebuilt=program is not None and not isinstance(program, EntryPoint),
+        notes=() if program is None or isinstance(program, EntryPoint) else program.notes,
     )
     return replace(plan, sentence=sentence_of(job, plan))
 
@@ -82,7 +69,7 @@ def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
         answered += f", which has {_calls(later)} after this point"
     if plan.entry_point is None:
         return f"{answered}."
-    program = f"It runs {plan.entry_point} again from its start"
+    program = f"It runs {plan.entry_point}{', ' if plan.is_rebuilt else ' again '}from its start"
     recorded_goes_on = job.span_id is not None and not job.rest_recorded and later != (0, 0)
     lead = " and lets the whole recording answer," if job.span_id is not None and job.rest_recorded else ""
     if job.mode == job.tools == "strict" and recorded_goes_on:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from runtime.messages import Call, Json, canonical_json, json_safe
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
-from .entry import EntryPoint
+from .choice import Program, find_program, shown
 from .model import ReplayJob, ReplayReport
 from .news import ChildError, End
-from .plan import find_entry_point
 from .process import ChildProcess
+from .reconstruct.build import Rebuilt
+from .reconstruct.script import RecordedEnd, script_to_json
 from .recording import Recording
 
 
@@ -41,8 +43,10 @@ def run_replay(
         EntryPointError: there is no function to run, or its module does not load.
         ReplayError: the trace of the replay cannot be written, or would overwrite the recording.
     """
+    program = find_program(recording, job)
+    if isinstance(program, Rebuilt):
+        recording = program.recording
     cut = recording.snapshot(job.span_id, job.anchor)
-    entry = find_entry_point(recording, job)
     if any(is_same_file(trace_file, source) for source in recording.sources):
         raise ReplayError(f"{trace_file} is the recording itself", hint="name another file for the replay's own trace")
     try:
@@ -51,43 +55,68 @@ def run_replay(
         raise ReplayError(f"{trace_file}: cannot be written ({fault.strerror})") from fault
     rows: dict[str, ReplayRow] = {}
     end: End | None = None
-    with ChildProcess(_message(recording, job, cut, entry, trace_file), cancelled=cancelled) as child:
+    told = program.shown_by if isinstance(program, Rebuilt) else {}
+    with ChildProcess(_message(recording, job, cut, program, trace_file), cancelled=cancelled) as child:
         for message in child.messages():
             if isinstance(message, End):
-                end = message
+                end = _end_with_spans(message, told)
             else:
-                rows[message.call_id] = message
-                on_call(message)
+                row = _row_with_span(message, told)
+                rows[message.call_id] = row
+                on_call(row)
     if end is not None and end.ended == "not_loaded":
         why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
-        raise EntryPointError(f"{entry.shown} cannot be loaded: {why}")
-    return _report(recording, job, cut, trace_file, tuple(rows.values()), end, child)
+        raise EntryPointError(f"{shown(program)} cannot be loaded: {why}")
+    return _report(recording, job, cut, trace_file, tuple(rows.values()), end, child, program)
 
 
-def _message(
-    recording: Recording, job: ReplayJob, cut: Snapshot, entry: EntryPoint, trace_file: Path
-) -> dict[str, Any]:
+def _row_with_span(row: ReplayRow, told: Mapping[str, str]) -> ReplayRow:
+    """What has no span of its own is answered by the span that shows it."""
+    return replace(row, origin_span_id=told.get(row.origin_span_id or "", row.origin_span_id))
+
+
+def _end_with_spans(end: End, told: Mapping[str, str]) -> End:
+    if end.divergence is None:
+        return end
+    nearest = end.divergence.nearest_span_id
+    return replace(end, divergence=replace(end.divergence, nearest_span_id=told.get(nearest or "", nearest)))
+
+
+def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Program, trace_file: Path) -> dict[str, Any]:
     """The job as the child reads it."""
     whole_answers = job.rest_recorded or job.span_id is None
     run = recording.run
+    entry = None if isinstance(program, Rebuilt) else program
     return {
-        "file": str(entry.file) if entry.file else None,
-        "module": entry.module,
-        "name": entry.name,
-        "named_by_trace": entry.named_by_trace,
-        "folder": str(entry.file.parent if entry.file else Path.cwd()),
-        "input": _input(recording, job),
+        "file": str(entry.file) if entry and entry.file else None,
+        "module": entry.module if entry else None,
+        "name": entry.name if entry else None,
+        "named_by_trace": entry.named_by_trace if entry else False,
+        "folder": str(entry.file.parent if entry and entry.file else Path.cwd()),
+        "script": script_to_json(program.script) if isinstance(program, Rebuilt) else None,
+        "keep_inputs": job.keep_inputs,
+        "input": _input(recording, job) if entry else {},
         "recording": snapshot_to_json(recording.whole, with_requests=True),
         # A run that was killed or cancelled goes on no further than that, and is no divergence from there.
-        "open_ended": run is None or run.end_unix_nano is None or run.aborted,
+        "open_ended": run is None or run.end_unix_nano is None or run.aborted if entry else not _has_ended(program),
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
         "tools": job.tools,
         "trace_file": str(trace_file.resolve()),
-        "run_name": run.name.removeprefix("invoke_workflow ") if run else None,
+        "run_name": _run_name(recording, program),
         "service": None,
         "origin": {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None},
     }
+
+
+def _run_name(recording: Recording, program: Program) -> str | None:
+    if isinstance(program, Rebuilt):
+        return program.script.name
+    return recording.run.name.removeprefix("invoke_workflow ") if recording.run else None
+
+
+def _has_ended(program: Program) -> bool:
+    return isinstance(program, Rebuilt) and program.end.is_known
 
 
 def _input(recording: Recording, job: ReplayJob) -> dict[str, Json]:
@@ -104,14 +133,18 @@ def _report(
     rows: tuple[ReplayRow, ...],
     end: End | None,
     child: ChildProcess,
+    program: Program,
 ) -> ReplayReport:
     if end is None:
         gone = f"the agent's program ended by itself (exit code {child.exit_code})"
         end = End(ended="cancelled" if child.was_cancelled else "failed", error=ChildError(type="exit", message=gone))
     ended = "failed" if end.ended == "not_loaded" else end.ended
-    same = _same_output(recording.run, end)
+    recorded = recorded_end(recording.run, program)
+    same = _same_output(recorded, end)
     fidelity = cut.fidelity_level
-    if fidelity == "exact" and end.inferred:
+    if isinstance(program, Rebuilt) and program.lacks_content:
+        fidelity = "missing"
+    elif fidelity == "exact" and (end.inferred or (isinstance(program, Rebuilt) and program.notes)):
         fidelity = "inferred"
     fault = end.trace_fault or (None if _has_content(trace_file) else "it is empty or gone")
     return ReplayReport(
@@ -122,9 +155,9 @@ def _report(
         ended=ended,
         same_output=same,
         output=end.output,
-        recorded_output=recording.run.result if recording.run else None,
+        recorded_output=recorded.output,
         error=f"{end.error.type}: {end.error.message}" if end.error else None,
-        recorded_error=_recorded_error(recording.run),
+        recorded_error=": ".join(recorded.error) if recorded.error else None,
         calls=rows,
         first_divergence=end.divergence,
         saved_nano_usd=end.saved_nano_usd,
@@ -133,11 +166,19 @@ def _report(
         printed=child.printed,
         # Where the run failed as it did when it was recorded, the way there is no news.
         traceback=() if same else end.traceback,
+        program=None if isinstance(program, Rebuilt) else program.shown,
+        notes=program.notes if isinstance(program, Rebuilt) else (),
     )
 
 
-def _recorded_error(run: Call | None) -> str | None:
-    return f"{run.error.type}: {run.error.message}" if run and run.error else None
+def recorded_end(run: Call | None, program: Program) -> RecordedEnd:
+    """How the recorded run came out, as far as the trace tells."""
+    if isinstance(program, Rebuilt):
+        return program.end
+    if run is None:
+        return RecordedEnd(is_known=False)
+    error = (run.error.type, run.error.message) if run.error else None
+    return RecordedEnd(is_known=run.end_unix_nano is not None, output=run.result, error=error)
 
 
 def _has_content(trace_file: Path) -> bool:
@@ -156,13 +197,13 @@ def is_same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def _same_output(run: Call | None, end: End) -> bool | None:
+def _same_output(recorded: RecordedEnd, end: End) -> bool | None:
     """Whether the replay came to the recorded end; None where either has no end to compare."""
-    if run is None or end.ended not in ("done", "failed") or run.end_unix_nano is None:
+    if not recorded.is_known or end.ended not in ("done", "failed"):
         return None
-    if run.error is not None:
-        return end.error is not None and (end.error.type, end.error.message) == (run.error.type, run.error.message)
-    return end.ended == "done" and _canonical(end.output) == _canonical(run.result)
+    if recorded.error is not None:
+        return end.error is not None and (end.error.type, end.error.message) == recorded.error
+    return end.ended == "done" and _canonical(end.output) == _canonical(recorded.output)
 
 
 def _canonical(value: Json) -> bytes:

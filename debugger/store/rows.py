@@ -87,5 +87,8 @@ class LoadProgress:
 
     path: str
     bytes_done: int
+    """Of the file; for a load into a library, of all its files."""
     bytes_total: int | None
     spans: int
+    is_finishing: bool = False
+    """All is read; versions of spans are merged and the result is made safe."""

@@ -90,6 +90,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Group by service, by conversation, by file, or not at all"),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
+        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
+             "first. Loading its file again brings it back", show=True),
         _key("traces.cancel", "escape", "cancel", "clear filter", "Stop loading and keep what is there; "
              "otherwise clear the filter"),
     ],

@@ -30,6 +30,16 @@ class Session(Protocol):
     def generation(self) -> int:
         """Goes up whenever there may be more traces or spans than before. Does not block."""
 
+    @property
+    def is_library(self) -> bool:
+        """Whether a library is shown: it changes by itself, and traces can be removed from it."""
+
+    def changed(self) -> bool:
+        """Whether the library has changed since this was last asked; cheap."""
+
+    def remove(self, trace_id: str) -> None:
+        """Take a trace out of the library."""
+
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs. Traces that are read already can be listed while it runs."""
 
@@ -105,7 +115,9 @@ class Session(Protocol):
         """
 
     def keep(self, trace_id: str) -> Path:
-        """Write the trace of a replay beside its recording; the new file, or the old one where it is kept already.
+        """Write the trace of a replay beside its recording, or into the library where that holds the recording.
+
+        Returns: the new file, or the old one where it is kept already.
 
         Raises:
             ReplayError: the trace is no replay of this session, or the file cannot be written.

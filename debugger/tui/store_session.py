@@ -18,25 +18,29 @@ from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
 from ..replay.recording import Recording
 from ..replay.run import run_replay
-from ..store import Store
+from ..store import Library, Store
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .trace_reading import TraceReading
 
 
 class StoreSession(TraceReading):
-    """Everything behind the screens, over the files and folders that the user named.
+    """Everything behind the screens, over the files and folders that the user named, or over a library.
 
     Replays live in a folder of the session and go with it, unless the job names a file or ``keep`` writes one.
 
     Args:
-        paths: what to load.
+        paths: what to load; nothing for a library.
         agent: ``FILE.py:NAME`` or ``MODULE:NAME`` that all replays run, whatever their traces name.
+        library: what to show instead of paths. The session closes it.
     """
 
-    def __init__(self, paths: Sequence[str | Path], agent: str | None = None) -> None:
+    def __init__(self, paths: Sequence[str | Path], agent: str | None = None, library: Library | None = None) -> None:
         super().__init__()
         self.agent = agent
         self._paths = list(paths)
+        self._library = library
+        self._reader = library.reader() if library is not None else None
+        self._seen = self._reader.generation if self._reader is not None else 0
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
         self._store = Store.memory()
@@ -52,31 +56,62 @@ class StoreSession(TraceReading):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._store.close()
+        if self._library is not None:
+            self._library.close()
         self._folder.cleanup()
+
+    @property
+    def is_library(self) -> bool:
+        """Whether a library is shown: it changes by itself, and traces can be removed from it."""
+        return self._library is not None
+
+    def changed(self) -> bool:
+        """Whether the library has changed since this was last asked. Costs microseconds where it has not."""
+        if self._reader is None:
+            return False
+        before, self._seen = self._seen, self._reader.generation
+        return self._seen != before
+
+    def remove(self, trace_id: str) -> None:
+        """Take a trace out of the library; one of this session's replays goes with the session anyway."""
+        if self._library is not None:
+            self._library.remove([trace_id])
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs; what is read can be listed while it runs."""
-        self._store.load(self._paths, on_progress=on_progress, cancelled=cancelled)
+        if self._paths:
+            self._store.load(self._paths, on_progress=on_progress, cancelled=cancelled)
 
     def traces(self) -> list[TraceRow]:
         """All traces, newest first, replays among them."""
-        return self._store.traces()
+        here = self._store.traces()
+        if self._reader is None:
+            return here
+        kept = self._reader.traces()
+        known = {row.trace_id for row in kept}
+        return [*(row for row in here if row.trace_id not in known), *kept]
+
+    def _of(self, trace_id: str) -> Store:
+        """The store that a trace lies in."""
+        if self._reader is None or (trace_id in self._replays and trace_id not in self._kept):
+            return self._store
+        return self._reader
 
     def spans(self, trace_id: str) -> list[SpanRow]:
         """The spans of a trace, by start."""
-        return self._store.spans(trace_id)
+        return self._of(trace_id).spans(trace_id)
 
     def call(self, trace_id: str, span_id: str) -> Call:
         """What a span means."""
-        return self._store.call(trace_id, span_id)
+        return self._of(trace_id).call(trace_id, span_id)
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         """The span as it was written."""
-        return self._store.span(trace_id, span_id)
+        return self._of(trace_id).span(trace_id, span_id)
 
     def issues(self) -> list[IssueRow]:
         """What was odd in the inputs."""
-        return self._store.issues()
+        return self._store.issues() if self._reader is None else self._reader.issues()
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
@@ -91,21 +126,29 @@ class StoreSession(TraceReading):
         if report.trace_path is not None:
             self._store.load([report.trace_path])
             if report.trace_id is not None:
-                (self._kept if job.output else self._replays)[report.trace_id] = report.trace_path
+                is_kept = job.output is not None and self._library is None
+                (self._kept if is_kept else self._replays)[report.trace_id] = report.trace_path
         return report
 
     def keep(self, trace_id: str) -> Path:
-        """Write a replay's trace beside its recording, as ``NAME.replay-N.otlp.jsonl``. Raises ReplayError."""
+        """Put a replay's trace into the library, or beside its recording as ``NAME.replay-N.otlp.jsonl``.
+
+        Raises: ReplayError, LibraryError: the copy cannot be written.
+        """
         with self._lock:
             if trace_id not in self._kept:
                 if trace_id not in self._replays:
                     raise ReplayError("only a replay that was made here is temporary; this trace is a file already")
-                self._kept[trace_id] = copy_beside(self._replays[trace_id], self._recorded_file(trace_id))
+                made = self._replays[trace_id]
+                if self._library is not None:
+                    self._kept[trace_id] = self._library.keep(made)
+                else:
+                    self._kept[trace_id] = copy_beside(made, self._recorded_file(trace_id))
             return self._kept[trace_id]
 
     def _recorded_file(self, trace_id: str) -> Path:
         """The file of the recording that a replay comes from, also by way of other replays."""
-        rows = {row.trace_id: row for row in self._store.traces()}
+        rows = {row.trace_id: row for row in self.traces()}
         while trace_id in self._replays and (origin := rows[trace_id].origin_trace_id) in rows:
             assert origin is not None
             trace_id = origin
@@ -114,23 +157,24 @@ class StoreSession(TraceReading):
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         """The replays of a trace, oldest first."""
-        return [row for row in reversed(self._store.traces()) if row.origin_trace_id == trace_id]
+        return [row for row in reversed(self.traces()) if row.origin_trace_id == trace_id]
 
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette; the last one is kept, since its snapshot is asked for again and again."""
         with self._lock:
-            known, generation = self._recording, self._store.generation
+            known, generation = self._recording, self.generation
             if known is not None and generation != self._recorded_at:
                 # What was loaded since may have nothing to do with this trace.
-                known = known if len(known.calls) == len(self._store.spans(known.trace_id)) else None
+                spans = self._of(known.trace_id).spans(known.trace_id)
+                known = known if len(known.calls) == len(spans) else None
             if known is None or known.trace_id != trace_id:
-                known = Recording(trace_id, self._store.calls(trace_id), self._sources(trace_id))
+                known = Recording(trace_id, self._of(trace_id).calls(trace_id), self._sources(trace_id))
             self._recording, self._recorded_at = known, generation
             return known
 
     def _sources(self, trace_id: str) -> list[Path]:
         """The files of the trace and, for a replay, of the traces that it comes from."""
-        rows = {row.trace_id: row for row in self._store.traces()}
+        rows = {row.trace_id: row for row in self.traces()}
         out: list[Path] = []
         seen: set[str] = set()
         while trace_id in rows and trace_id not in seen:

@@ -16,9 +16,16 @@ from ..store import Store
 
 
 class TraceReading:
-    """Questions about what was recorded, asked of a store."""
+    """Questions about what was recorded, asked of the stores that hold it."""
 
     _store: Store
+    """What was loaded here."""
+    _reader: Store | None
+    """The library, where one is shown."""
+
+    def _of(self, trace_id: str) -> Store:
+        """The store that a trace lies in."""
+        raise NotImplementedError
 
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette."""
@@ -31,7 +38,11 @@ class TraceReading:
     @property
     def generation(self) -> int:
         """Goes up with everything that is loaded."""
-        return self._store.generation
+        return self._store.generation + (0 if self._reader is None else self._reader.generation)
+
+    @property
+    def _stores(self) -> list[Store]:
+        return [self._store] if self._reader is None else [self._store, self._reader]
 
     def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
         """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
@@ -39,7 +50,8 @@ class TraceReading:
         with self._search_lock:
             self._searching.add(ident)
         try:
-            return {text: frozenset(self._store.search(text, trace_id)) for text in texts}
+            stores = self._stores if trace_id is None else [self._of(trace_id)]
+            return {text: frozenset(hit for store in stores for hit in store.search(text, trace_id)) for text in texts}
         finally:
             with self._search_lock:
                 self._searching.discard(ident)
@@ -48,19 +60,20 @@ class TraceReading:
         """End all searches that run; they raise QueryCancelledError."""
         with self._search_lock:
             for ident in self._searching:
-                self._store.interrupt(ident)
+                for store in self._stores:
+                    store.interrupt(ident)
 
     def conversations(self) -> dict[str, str]:
         """The conversation of each trace that names one."""
-        return self._store.conversations()
+        return {trace_id: name for store in self._stores for trace_id, name in store.conversations().items()}
 
     def calls(self, trace_id: str) -> list[Call]:
         """What all spans of a trace mean, in timeline order."""
-        return self._store.calls(trace_id)
+        return self._of(trace_id).calls(trace_id)
 
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""
-        return self._store.logs(trace_id, span_id).get(span_id, [])
+        return self._of(trace_id).logs(trace_id, span_id).get(span_id, [])
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace. Raises RestoreError."""

@@ -156,6 +156,7 @@ class Run:
             "",
             name=self.name or name_of(fn),
             input=self.root.input,
+            memory=dict(self.root.memory_start) or None,
             entry_point=entry,
             entry_digest=digest,
             origin=self._origin,

@@ -183,9 +183,7 @@ class _ToolCall:
                 return None
             # What is refused runs no function.
             effect = "pure" if tool is None or self.refused else tool.effect
-            return run.session.answer(
-                context.call_id, "tool", request.name, self.call_id, request, effect=effect, aborts=True
-            )
+            return run.session.answer_or_abort(context.call_id, "tool", request.name, self.call_id, request, effect)
 
         served = await serve(
             context, self.call_id, self.span_id, ask, live, tool.revive if tool else lambda value: value

@@ -41,7 +41,7 @@ async def model_turn(
     def ask() -> Hit | Abort | None:
         if run.session is None:
             return None
-        return run.session.answer(context.call_id, "prompt", model.id, call_id, request, aborts=True)
+        return run.session.answer_or_abort(context.call_id, "prompt", model.id, call_id, request)
 
     served = await serve(context, call_id, span_id, ask, live, message_from_json)
     if served.by == LIVE:

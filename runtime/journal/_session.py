@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, overload
+from typing import Literal, TypeAlias
 
 from ..errors import ReplayStop
 from ..messages import Effect, Outcome
@@ -112,43 +112,9 @@ class ReplaySession:
         self._wakers: dict[str, Callable[[], object]] = {}
         self._lock = threading.RLock()
 
-    @overload
     def answer(
-        self,
-        scope: str,
-        kind: JournalKind,
-        name: str,
-        call_id: str,
-        request: MatchRequest,
-        *,
-        effect: Effect | None = ...,
-        in_tool: bool = ...,
-    ) -> Hit | None: ...
-    @overload
-    def answer(
-        self,
-        scope: str,
-        kind: JournalKind,
-        name: str,
-        call_id: str,
-        request: MatchRequest,
-        *,
-        effect: Effect | None = ...,
-        in_tool: bool = ...,
-        aborts: Literal[True],
-    ) -> Hit | Abort | None: ...
-    def answer(
-        self,
-        scope: str,
-        kind: JournalKind,
-        name: str,
-        call_id: str,
-        request: MatchRequest,
-        *,
-        effect: Effect | None = None,
-        in_tool: bool = False,
-        aborts: bool = False,
-    ) -> Hit | Abort | None:
+        self, scope: str, kind: JournalKind, name: str, call_id: str, request: MatchRequest, *, in_tool: bool = False
+    ) -> Hit | None:
         """The recorded answer, or None when the call is to be done for real.
 
         Args:
@@ -157,38 +123,70 @@ class ReplaySession:
             name: the model, the tool or the kind of value.
             call_id: of the call, for the report.
             request: what is asked.
-            effect: what the tool declares of itself.
             in_tool: a value that a tool takes, or that stands before one: what tools may do decides.
-            aborts: the caller can wait where the recorded call was cancelled; see ``aborted`` and ``not_aborted``.
 
         Raises:
             ReplayStop: the replay ends here, at its cut or because it diverged; it is raised again on every later call,
                 since an agent might go on after catching it.
         """
+        mode = self.policy.tools if kind == "tool" or in_tool else self.policy.models
         with self._lock:
-            if self.stopped:
-                raise self.stop()
-            mode = self.policy.tools if kind == "tool" or in_tool else self.policy.models
-            aborts = aborts and mode != "live" and not self.policy.retry_errors
-            found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted, aborts=aborts)
-            strict = mode == "strict" or (mode == "safe" and kind == "tool" and not _is_safe(effect, found))
-            if isinstance(found, Abort):
-                return self._expect_abort(scope, kind, name, call_id, found)
-            if isinstance(found, Hit):
-                outcome = found.outcome
-                if self._lies_after_cut(kind, outcome):
-                    if not strict:
-                        self._go_live(kind, name, call_id, found.content_hash)
-                        return None
-                    self._stop_at_cut(scope, kind, name, call_id, found)
-                if not (self.policy.retry_errors and outcome.status == "error"):
-                    return self._give(kind, name, call_id, found)
-            elif strict and self._open_ended and self._matcher.is_used_up(scope):
-                raise self._end("past_cut")
-            elif strict:
-                raise self._diverge(kind, name, call_id, found)
-            self._go_live(kind, name, call_id, found.content_hash)
-            return None
+            found = self._answer(scope, kind, name, call_id, request, mode, None, aborts=False)
+        assert not isinstance(found, Abort)
+        return found
+
+    def answer_or_abort(
+        self,
+        scope: str,
+        kind: Literal["prompt", "tool"],
+        name: str,
+        call_id: str,
+        request: MatchRequest,
+        effect: Effect | None = None,
+    ) -> Hit | Abort | None:
+        """As ``answer``, for a caller that can wait where the recorded call was cancelled.
+
+        Such a caller waits, and then says what came of it to ``aborted`` or ``not_aborted``. ``effect`` is what a tool
+        declares of itself.
+        """
+        mode = self.policy.tools if kind == "tool" else self.policy.models
+        with self._lock:
+            return self._answer(scope, kind, name, call_id, request, mode, effect, aborts=True)
+
+    def _answer(
+        self,
+        scope: str,
+        kind: JournalKind,
+        name: str,
+        call_id: str,
+        request: MatchRequest,
+        mode: ToolMode,
+        effect: Effect | None,
+        *,
+        aborts: bool,
+    ) -> Hit | Abort | None:
+        if self.stopped:
+            raise self.stop()
+        aborts = aborts and mode != "live" and not self.policy.retry_errors
+        found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted, aborts=aborts)
+        strict = mode == "strict" or (mode == "safe" and kind == "tool" and not _is_safe(effect, found))
+        if isinstance(found, Abort):
+            return self._expect_abort(scope, kind, name, call_id, found)
+        if isinstance(found, Hit):
+            outcome = found.outcome
+            if self._lies_after_cut(kind, outcome):
+                if not strict:
+                    self._go_live(kind, name, call_id, found.content_hash)
+                    return None
+                self._stop_at_cut(scope, kind, name, call_id, found)
+            if not (self.policy.retry_errors and outcome.status == "error"):
+                return self._give(kind, name, call_id, found)
+        elif strict and self._open_ended and self._matcher.is_used_up(scope):
+            raise self._end("past_cut")
+        elif strict:
+            raise self._diverge(kind, name, call_id, found)
+        self._go_live(kind, name, call_id, found.content_hash)
+        return None
 
     def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
         """As ``Matcher.unused``."""

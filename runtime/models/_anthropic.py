@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from ..messages import Request
@@ -10,10 +11,10 @@ from ._anthropic_messages import MessageStream, output_tool, params_of, reply_of
 from ._prices import Prices
 from ._protocol import Delta, Done, Reply
 from ._sdk import MAX_RETRIES, TIMEOUT_S, Sdk
-from ._wire import as_mapping
+from ._sdk_model import SdkModel
 
 
-class AnthropicModel:
+class AnthropicModel(SdkModel):
     """A model of Anthropic, or of a server that speaks its protocol. Needs ``pip install 'retrospan[anthropic]'``.
 
     Sampling parameters go by their GenAI names; ``max_tokens`` is 4096 unless given. Parameters of other names
@@ -42,30 +43,14 @@ class AnthropicModel:
         provider: str = "anthropic",
         prices: Prices | None = None,
     ) -> None:
-        self._id = id
-        self._provider = provider
-        self._prices = prices
         options: dict[str, Any] = {"timeout": timeout_s, "max_retries": max_retries, "open_telemetry": False}
         if base_url is not None:
             options["base_url"] = base_url
-        self._sdk = Sdk("anthropic", "AsyncAnthropic", provider=provider, api_key_env=api_key_env, options=options)
-
-    @property
-    def id(self) -> str:
-        """The model's name as the server knows it."""
-        return self._id
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        return self._provider
+        sdk = Sdk("anthropic", "AsyncAnthropic", provider=provider, api_key_env=api_key_env, options=options)
+        super().__init__(id, provider=provider, prices=prices, sdk=sdk)
 
     def __repr__(self) -> str:
         return f"AnthropicModel({self._id!r}, provider={self._provider!r})"
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop now; they are closed when it shuts down in any case."""
-        await self._sdk.aclose()
 
     async def generate(self, request: Request) -> Reply:
         """Answer the request.
@@ -75,9 +60,8 @@ class AnthropicModel:
         """
         params = params_of(request, self._id, self._provider)
         create = (await self._sdk.client()).messages.create
-        with self._sdk.errors():
-            answer = await create(**params)
-        return reply_of(as_mapping(answer, self._provider), output_tool(request), self._provider, self._prices)
+        answer = await self._whole(create, params)
+        return reply_of(answer, output_tool(request), self._provider, self._prices)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Answer the request in pieces, ``Done`` last. A structured answer comes as one piece.
@@ -89,11 +73,9 @@ class AnthropicModel:
         create = (await self._sdk.client()).messages.create
         wanted = output_tool(request)
         state = MessageStream(wanted, self._provider)
-        with self._sdk.errors():
-            async with await create(**params, stream=True) as events:
-                async for event in events:
-                    for delta in state.feed(as_mapping(event, self._provider)):
-                        yield delta
+        async with aclosing(self._pieces(create, params, state)) as deltas:
+            async for delta in deltas:
+                yield delta
         reply = reply_of(state.whole(), wanted, self._provider, self._prices)
         for delta in state.output_delta():
             yield delta

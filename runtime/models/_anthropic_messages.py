@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ModelAnswerError, ModelRefusedError, ModelTransportError
+from ..errors import ModelAnswerError, ModelRefusedError
 from ..messages import (
     BlobPart,
     Json,
@@ -34,6 +34,7 @@ from ._wire import (
     Output,
     choice_of,
     count,
+    incomplete,
     is_carried,
     items,
     parsed_arguments,
@@ -334,9 +335,7 @@ class MessageStream:
             ModelTransportError: the stream ended before the answer did.
         """
         if not self._stopped and not self._message.get("stop_reason"):
-            raise ModelTransportError(
-                "the stream ended before the answer was whole", provider=self.provider, type="incomplete_stream"
-            )
+            raise incomplete(self.provider)
         content = [
             {**block, "input": parsed_arguments(block["input"])} if "input" in block else block
             for _, block in sorted(self._blocks.items())

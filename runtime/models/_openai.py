@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, Literal
 
 from ..messages import Request, text_of
@@ -11,10 +12,11 @@ from . import _openai_responses as responses
 from ._prices import Prices
 from ._protocol import Delta, Done, Reply, TextDelta
 from ._sdk import MAX_RETRIES, TIMEOUT_S, Sdk
-from ._wire import Output, as_mapping
+from ._sdk_model import SdkModel
+from ._wire import Output
 
 
-class OpenAIModel:
+class OpenAIModel(SdkModel):
     """A model of OpenAI, or of a server that speaks the same protocol. Needs ``pip install 'retrospan[openai]'``.
 
     Sampling parameters go by their GenAI names (``temperature``, ``max_tokens``, ``stop_sequences``, …); parameters of
@@ -46,32 +48,16 @@ class OpenAIModel:
     ) -> None:
         if api not in ("chat", "responses"):
             raise ValueError(f"api must be 'chat' or 'responses', not {api!r}")
-        self._id = id
-        self._provider = provider
         self._api = api
         self._base_url = base_url
-        self._prices = prices
         options: dict[str, Any] = {"timeout": timeout_s, "max_retries": max_retries}
         if base_url is not None:
             options["base_url"] = base_url
-        self._sdk = Sdk("openai", "AsyncOpenAI", provider=provider, api_key_env=api_key_env, options=options)
-
-    @property
-    def id(self) -> str:
-        """The model's name as the server knows it."""
-        return self._id
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        return self._provider
+        sdk = Sdk("openai", "AsyncOpenAI", provider=provider, api_key_env=api_key_env, options=options)
+        super().__init__(id, provider=provider, prices=prices, sdk=sdk)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._id!r}, api={self._api!r}, provider={self._provider!r})"
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop now; they are closed when it shuts down in any case."""
-        await self._sdk.aclose()
 
     async def generate(self, request: Request) -> Reply:
         """Answer the request.
@@ -80,9 +66,7 @@ class OpenAIModel:
             ModelError: the subclass says what happened.
         """
         create, params = await self._call(request)
-        with self._sdk.errors():
-            answer = await create(**params)
-        return self._reply(as_mapping(answer, self._provider), request)
+        return self._reply(await self._whole(create, params), request)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Answer the request in pieces, ``Done`` last.
@@ -99,11 +83,9 @@ class OpenAIModel:
             state = chat.ChatStream(wrapped, self._provider)
         else:
             state = responses.ResponseStream(wrapped, self._provider)
-        with self._sdk.errors():
-            async with await create(**params, stream=True) as events:
-                async for event in events:
-                    for delta in state.feed(as_mapping(event, self._provider)):
-                        yield delta
+        async with aclosing(self._pieces(create, params, state)) as deltas:
+            async for delta in deltas:
+                yield delta
         reply = self._reply(state.whole(), request)
         if wrapped and (text := text_of([reply.message])):
             yield TextDelta(text)

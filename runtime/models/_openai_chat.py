@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ModelAnswerError, ModelRefusedError, ModelTransportError
+from ..errors import ModelAnswerError, ModelRefusedError
 from ..messages import (
     BlobPart,
     Message,
@@ -20,14 +20,14 @@ from ..messages import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
-    Usage,
 )
+from ._openai_usage import usage_of
 from ._prices import Prices
 from ._protocol import Delta, ReasoningDelta, Reply, TextDelta, ToolCallDelta
 from ._wire import (
     Output,
     choice_of,
-    count,
+    incomplete,
     is_carried,
     items,
     parsed_arguments,
@@ -155,7 +155,10 @@ def reply_of(answer: Mapping[str, Any], output: Output | None, provider: str, pr
             type="refusal" if refusal else "content_filter",
         )
     made = Message("assistant", tuple(parts), finish_reason=finish if isinstance(finish, str) else None)
-    return Reply(message=output.unwrap_message(made) if output else made, usage=usage_of(answer.get("usage"), prices))
+    return Reply(
+        message=output.unwrap_message(made) if output else made,
+        usage=usage_of(answer.get("usage"), prices, sent="prompt", got="completion"),
+    )
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
@@ -167,23 +170,6 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(part["text"] for part in items(content) if isinstance(part.get("text"), str))
-
-
-def usage_of(data: Any, prices: Prices | None) -> Usage:
-    """Tokens as the provider counts them; cached ones are part of the input, reasoning is part of the output."""
-    sent, got = count(data, "prompt_tokens"), count(data, "completion_tokens")
-    cached = count(data, "prompt_tokens_details", "cached_tokens")
-    written = count(data, "prompt_tokens_details", "cache_write_tokens")
-    cost = None
-    if prices is not None:
-        cost = prices.cost(input_tokens=sent, output_tokens=got, cached_tokens=cached, cache_write_tokens=written)
-    return Usage(
-        input_tokens=sent,
-        output_tokens=got,
-        cached_tokens=cached,
-        reasoning_tokens=count(data, "completion_tokens_details", "reasoning_tokens"),
-        cost_nano_usd=cost,
-    )
 
 
 @dataclass(slots=True)
@@ -249,8 +235,6 @@ class ChatStream:
             ModelTransportError: the stream ended before the answer did.
         """
         if self._finish is None:
-            raise ModelTransportError(
-                "the stream ended before the answer was whole", provider=self.provider, type="incomplete_stream"
-            )
+            raise incomplete(self.provider)
         message = {**self._message, "tool_calls": self._calls}
         return {"choices": [{"message": message, "finish_reason": self._finish}], "usage": self._usage}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ModelAnswerError, ModelRefusedError, ModelTransportError
+from ..errors import ModelAnswerError, ModelRefusedError
 from ..messages import (
     BlobPart,
     Message,
@@ -23,15 +23,15 @@ from ..messages import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
-    Usage,
 )
+from ._openai_usage import usage_of
 from ._prices import Prices
 from ._protocol import Delta, ReasoningDelta, Reply, TextDelta, ToolCallDelta
 from ._sdk import error_in_body
 from ._wire import (
     Output,
     choice_of,
-    count,
+    incomplete,
     is_carried,
     items,
     parsed_arguments,
@@ -161,7 +161,10 @@ def reply_of(answer: Mapping[str, Any], output: Output | None, provider: str, pr
         raise ModelRefusedError("the provider's filter took the whole answer", provider=provider, type=reason)
     finish = reason or answer.get("status")
     made = Message("assistant", tuple(parts), finish_reason=finish if isinstance(finish, str) else None)
-    return Reply(message=output.unwrap_message(made) if output else made, usage=usage_of(answer.get("usage"), prices))
+    return Reply(
+        message=output.unwrap_message(made) if output else made,
+        usage=usage_of(answer.get("usage"), prices, sent="input", got="output"),
+    )
 
 
 def _parts(item: Mapping[str, Any], provider: str) -> Iterator[Part]:
@@ -185,23 +188,6 @@ def _parts(item: Mapping[str, Any], provider: str) -> Iterator[Part]:
     else:
         # What a tool of the provider's own did (a search, say). Kept, and sent back as it came.
         yield OtherPart(f"openai.{kind}", {key: value for key, value in item.items() if key != "type"})
-
-
-def usage_of(data: Any, prices: Prices | None) -> Usage:
-    """Tokens as the provider counts them; cached ones are part of the input, reasoning is part of the output."""
-    sent, got = count(data, "input_tokens"), count(data, "output_tokens")
-    cached = count(data, "input_tokens_details", "cached_tokens")
-    written = count(data, "input_tokens_details", "cache_write_tokens")
-    cost = None
-    if prices is not None:
-        cost = prices.cost(input_tokens=sent, output_tokens=got, cached_tokens=cached, cache_write_tokens=written)
-    return Usage(
-        input_tokens=sent,
-        output_tokens=got,
-        cached_tokens=cached,
-        reasoning_tokens=count(data, "output_tokens_details", "reasoning_tokens"),
-        cost_nano_usd=cost,
-    )
 
 
 @dataclass(slots=True)
@@ -259,7 +245,5 @@ class ResponseStream:
             ModelTransportError: the stream ended before the answer did.
         """
         if self._whole is None:
-            raise ModelTransportError(
-                "the stream ended before the answer was whole", provider=self.provider, type="incomplete_stream"
-            )
+            raise incomplete(self.provider)
         return self._whole

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from ..errors import ModelAnswerError, ModelRequestError
+from ..errors import ModelAnswerError, ModelRequestError, ModelTransportError
 from ..messages import (
     Json,
     JsonObject,
@@ -43,6 +43,13 @@ def as_mapping(answer: Any, provider: str) -> Mapping[str, Any]:
     if not isinstance(plain, Mapping):
         raise ModelAnswerError("the answer is no JSON object", provider=provider, type="malformed")
     return plain
+
+
+def incomplete(provider: str) -> ModelTransportError:
+    """What to raise where a stream ended before its answer did."""
+    return ModelTransportError(
+        "the stream ended before the answer was whole", provider=provider, type="incomplete_stream"
+    )
 
 
 def items(value: Any) -> list[Mapping[str, Any]]:

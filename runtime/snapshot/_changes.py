@@ -41,10 +41,12 @@ def opened(event: AgentStart, call_id: str, parent_id: str, inferred: str | None
     return frame
 
 
-def start_run(frame: Frame, given: Json) -> None:
-    """The run started."""
+def start_run(frame: Frame, given: Json, memory: JsonObject | None) -> None:
+    """The run started, with the memory that a snapshot gave it."""
     frame.status = "running"
     frame.input = given
+    if memory:
+        frame.memory, frame.memory_start = dict(memory), dict(memory)
 
 
 def close(frame: Frame, outcome: Outcome) -> None:

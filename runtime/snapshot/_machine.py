@@ -171,7 +171,9 @@ class RestoreMachine(Homes):
         self._add_run(event)
         if self._run_span is None:
             self._know_run(event.span_id)
-            self._shelf.change(self._root, start_run, event.input)
+            self._shelf.change(self._root, start_run, event.input, event.memory)
+            if event.memory:
+                self._use_root()
 
     def _run_end(self, event: RunEnd) -> None:
         if self._run_span is None:
@@ -263,7 +265,9 @@ class RestoreMachine(Homes):
 
     def _memory_write(self, event: MemoryWrite) -> None:
         slot = self._home(event)
-        if slot is not None and slot is not self._root:
+        if slot is not None:
+            if slot is self._root:
+                self._use_root()  # the function that run_with was given has a memory too
             self._shelf.change(slot, write_memory, event.key, event.value, event.deleted)
 
     def _call_start(self, event: ModelTurnStart | ToolStart) -> None:

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from ..messages import Usage
 from ._budget import UsageStats
+from ._collector import collector_paused
 from ._frame import MAX_DEPTH
 
 K = TypeVar("K", bound=Hashable)
@@ -59,7 +60,8 @@ class Sums:
         """What one frame spent, itself and together with all below it; given once."""
         with self._lock:  # two threads may look at budgets of one snapshot
             if self._kept is None:
-                self._kept = {each: (own, total) for each, own, total in self.take(self._above.__getitem__)}
+                with collector_paused():
+                    self._kept = {each: (own, total) for each, own, total in self.take(self._above.__getitem__)}
             return self._kept.pop(frame, None)
 
 

@@ -42,6 +42,8 @@ class RunStart(TraceEvent):
     opens: ClassVar[bool] = True
     name: str
     input: Json = None
+    memory: JsonObject | None = None
+    """Memory at the start; None where there was none, or it is not recorded."""
     entry_point: str | None = None
     entry_digest: str | None = None
     origin: JsonObject | None = None

@@ -131,6 +131,7 @@ def start_attributes(event: TraceEvent) -> Attributes:
             out |= {keys.OPERATION: "invoke_workflow", keys.WORKFLOW_NAME: event.name, keys.KIND: "run"}
             out |= {keys.CALL_ID: "root", keys.INPUT: dump_json(event.input)}
             out |= {keys.ENTRY_POINT: event.entry_point, keys.ENTRY_DIGEST: event.entry_digest}
+            out |= {keys.MEMORY_START: dump_json(dict(event.memory)) if event.memory else None}
             origin = event.origin or {}
             out |= {keys.ORIGIN_TRACE: origin.get("trace_id"), keys.ORIGIN_SPAN: origin.get("span_id")}
             out |= {keys.ORIGIN_ANCHOR: origin.get("anchor")}

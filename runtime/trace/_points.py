@@ -128,6 +128,7 @@ def _start(call: Call, time: int) -> TraceEvent:
             **place,
             name=call.name.removeprefix("invoke_workflow "),
             input=call.input,
+            memory=call.memory_start,
             entry_point=call.entry_point,
             entry_digest=call.entry_digest,
             origin=origin,

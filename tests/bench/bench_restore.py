@@ -38,7 +38,8 @@ def timed(work: Callable[[], object], repeats: int = 5) -> Times:
     """Median wall and CPU time of some runs; the result of each is freed before the next."""
     walls, cpus = [], []
     for _ in range(repeats):
-        gc.collect()
+        if repeats > 1:
+            gc.collect()
         wall, cpu = time.perf_counter(), time.process_time()
         result = work()
         walls.append(time.perf_counter() - wall)
@@ -99,6 +100,9 @@ def restores(original: dict[str, float]) -> Iterator[str]:
         floor = timed(bare_loop(events), repeats)
         found = timed(lambda events=events: restore_snapshot(events), repeats)  # type: ignore[misc]
         line = f"{name:<32}{_shown(found)}  {found.cpu / floor.cpu:5.1f} x a bare loop"
+        snapshots = [restore_snapshot(events) for _ in range(3)]
+        sums = timed(lambda kept=snapshots: kept.pop().root.budget.aggregate, 3)  # type: ignore[misc]
+        line += f"  (budgets, when first looked at: {sums.cpu * 1e3:.2f} ms)"
         if key in original:
             line += f"  {original[key] / found.cpu:6.1f} x as fast as the original"
         yield line + f"  {found.cpu / len(events) * 1e6:.2f} µs an event"
@@ -107,8 +111,9 @@ def restores(original: dict[str, float]) -> Iterator[str]:
 def playhead(count: int) -> Iterator[str]:
     """One pass, then any event; both ways and at random."""
     events = mixed(count)
-    whole = timed(lambda: restore_snapshot(events), 5)
-    once = timed(lambda: SnapshotCursor(events), 5)
+    # In turn, since a busy machine is not equally slow for long.
+    both = [(timed(lambda: restore_snapshot(events), 2), timed(lambda: SnapshotCursor(events), 2)) for _ in range(4)]
+    whole, once = (Times(*(median(each) for each in zip(*times, strict=True))) for times in zip(*both, strict=True))
     cursor = SnapshotCursor(events)
     yield f"playhead {count:,}: the pass        {_shown(once)}  {once.cpu / whole.cpu:5.2f} x a restore"
     chance = random.Random(1)

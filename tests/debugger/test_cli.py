@@ -235,7 +235,7 @@ def test_help_names_every_command_and_each_has_help() -> None:
         assert run(command.name, "--help").returncode == 0
 
 
-@pytest.mark.parametrize("words", [["list"], ["show", "--nonsense", "x"], ["list", "--json"]])
+@pytest.mark.parametrize("words", [["load"], ["show", "--nonsense", "x"], ["library"]])
 def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     said = capsys.readouterr().err

@@ -315,10 +315,9 @@ def test_a_link_beside_the_trace_is_not_followed(tmp_path):
         named_by_trace("linked.py:f", [tmp_path / "t.jsonl"])
 
 
-def test_a_trace_of_another_framework_says_why_it_cannot_run_and_what_to_do():
+def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it():
     recording = load(SAMPLES / "genai_langchain.otlp.jsonl")
     plan = plan_replay(recording, ReplayJob(trace_id=recording.trace_id))
-    assert plan.entry_point is None
-    assert "no agent of this trace was written with Retrospan's runtime" in plan.problem
-    assert "--agent" in plan.problem
-    assert "snapshot" in plan.problem
+    assert (plan.problem, plan.is_rebuilt, plan.trusted) == (None, True, True)
+    assert plan.entry_point == "an agent rebuilt from the trace: travel_desk"
+    assert "It runs an agent rebuilt from the trace" in plan.sentence

@@ -253,6 +253,8 @@ class FakeSession:
         self.agent: str | None = None
         self.kept: list[str] = []
         self.generation = 0
+        self.is_library = False
+        self.has_changed = threading.Event()
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -264,6 +266,15 @@ class FakeSession:
         on_progress(LoadProgress(path="travel.jsonl", bytes_done=500_000, bytes_total=1_000_000, spans=12))
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
+
+    def changed(self) -> bool:
+        changed = self.has_changed.is_set()
+        self.has_changed.clear()
+        return changed
+
+    def remove(self, trace_id: str) -> None:
+        self._asked("remove")
+        self.rows = [row for row in self.rows if row.trace_id != trace_id]
 
     def traces(self) -> list[TraceRow]:
         self._asked("traces")

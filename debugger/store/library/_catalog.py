@@ -242,9 +242,9 @@ class Catalog:
         row = (file.file_id, file.kind, file.path, file.size, file.stamp, file.digest, file.reader, file.position)
         self.execute("insert into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, file.is_whole, time.time_ns()))
 
-    def update_file(self, file_id: int, reader: str, stamp: str | None) -> None:
+    def update_file(self, file_id: int, reader: str) -> None:
         """The file was read again."""
-        self.execute("update file set reader = ?, stamp = ? where file_id = ?", (reader, stamp, file_id))
+        self.execute("update file set reader = ? where file_id = ?", (reader, file_id))
 
     def mark_reduced(self, file_ids: Iterable[int]) -> None:
         """Something of the files was removed: loading them again brings it back."""

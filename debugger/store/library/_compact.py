@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ._catalog import Catalog, Segment
 from ._place import Place
 from ._segments import Segments
 from ._work import Work, clean
 
-_MOST: Final = 10
+MOST = 10
 """Segments that are left alone."""
-_FEWEST: Final = 5
+FEWEST = 5
 """What is left of more than the most."""
 
 
 def chosen(segments: list[Segment]) -> list[Segment]:
     """The segments to make one of, oldest first: the smallest, so that each row is copied few times."""
-    if len(segments) <= _MOST:
+    if len(segments) <= MOST:
         return []
     smallest = sorted(segments, key=lambda segment: (segment.bytes, segment.position))
-    return sorted(smallest[: len(segments) - _FEWEST + 1], key=lambda segment: segment.position)
+    return sorted(smallest[: len(segments) - FEWEST + 1], key=lambda segment: segment.position)
 
 
 def compact(place: Place, catalog: Catalog) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from ...conventions import VERSION
 from ...importers import iter_files
+from ..rows import LoadProgress
 from ._catalog import Catalog, LoadedFile
 
 READER: Final = f"files:1,{VERSION}"
@@ -68,10 +68,12 @@ class Scan:
         """The path of a file of this load."""
         return self._fresh[file_id - self.first_id - 1].path
 
-    def total_bytes(self) -> int | None:
-        """The size of all that is to be read; None where that is not known."""
+    def overall(self, progress: LoadProgress) -> LoadProgress:
+        """How far the whole load is, when it is so far with the file that is being read."""
         sizes = [file.size for file in self._fresh]
-        return None if None in sizes else sum(size or 0 for size in sizes)
+        before = sum(size or 0 for size in sizes[: (self.last or 0) - self.first_id - 1])
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        return replace(progress, bytes_done=before + progress.bytes_done, bytes_total=total)
 
     def wanted(self, path: str) -> int | None:
         """The id of a file that is to be read; None for one that the library holds."""
@@ -137,6 +139,12 @@ def _seen_or_none(path: Path) -> tuple[int, str] | None:
         return None
 
 
+def is_there(file: LoadedFile) -> bool:
+    """Whether a file is where it was, and as large. Does not read it."""
+    seen = _seen_or_none(Path(file.path))
+    return seen is not None and seen[0] == file.size
+
+
 def holds_still(file: LoadedFile) -> bool:
     """Whether a file is still what was loaded."""
     if file.digest is None:
@@ -150,10 +158,10 @@ def holds_still(file: LoadedFile) -> bool:
 def _digest(path: Path, cancelled: Callable[[], bool]) -> str | None:
     """SHA-256 of a file; None where it cannot be read."""
     digest = hashlib.sha256()
+    if not path.is_file():  # a pipe can be read once only, and not by two
+        return None
     try:
         with path.open("rb") as stream:
-            if not os.path.isfile(path):  # noqa: PTH113
-                return None
             while block := stream.read(_BLOCK):
                 if cancelled():
                     return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,8 +22,9 @@ from .._store import LoadSummary, Store
 from ..rows import LoadProgress
 from ._catalog import Catalog, Segment
 from ._compact import compact
-from ._files import Scan
+from ._files import READER, Scan, is_there
 from ._place import Place, library_folder
+from ._rebuild import RebuildSummary, rebuild
 from ._segments import Segments
 from ._work import Work, clean
 
@@ -37,6 +40,26 @@ class LibrarySummary(LoadSummary):
     """Traces that it brought something of."""
     known: tuple[str, ...] = ()
     """Files that the library held already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryFacts:
+    """What a library holds, by the numbers."""
+
+    folder: str
+    traces: int
+    spans: int
+    """Rows on disk; those of traces that other segments took over are among them until they are compacted."""
+    segments: int
+    segment_bytes: int
+    spool_files: int
+    spool_bytes: int
+    files: int
+    """Files that were loaded, the spool's among them."""
+    missing_files: tuple[str, ...]
+    """Files that are not where they were, or not as large. What they brought is in the segments only."""
+    outdated_files: int
+    """Files that an older version has read; a rebuild reads them again."""
 
 
 class LibraryReader(Store):
@@ -135,6 +158,32 @@ class Library:
         """
         return self._load(paths, "file", on_progress, cancelled)
 
+    def keep(self, trace: Path) -> Path:
+        """Keep a replay's trace: its file is copied into the library, and loaded from there.
+
+        Returns: the copy.
+
+        Raises: LibraryError: the library cannot be written.
+        """
+        with self._saying_what_failed():
+            for number in itertools.count(1):
+                target = self._place.kept / f"replay-{number}.otlp.jsonl"
+                try:
+                    copy = target.open("xb")
+                except FileExistsError:
+                    continue
+                try:
+                    with copy, trace.open("rb") as source:
+                        shutil.copyfileobj(source, copy)
+                        copy.flush()
+                        os.fsync(copy.fileno())
+                    self._load([target], "replay", None, None)
+                except BaseException:
+                    target.unlink()
+                    raise
+                return target
+            raise AssertionError("unreachable: the numbers never end")
+
     def take_spool(self, *, cancelled: Callable[[], bool] | None = None) -> LibrarySummary:
         """Bring in the closed spool files that are not in the library yet, as one segment. The files stay.
 
@@ -188,6 +237,36 @@ class Library:
                 segments.close()
             return sum(map(len, homes.values()))
 
+    def rebuild(
+        self,
+        on_progress: Callable[[LoadProgress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> RebuildSummary:
+        """Make all segments new from the files that were loaded. What they no longer tell stays as it was.
+
+        Raises: LibraryError: the library cannot be written; QueryCancelledError: cancelled while it waited.
+        """
+        with self._saying_what_failed(), self._catalog() as catalog:
+            return rebuild(self._place, catalog, on_progress, cancelled or (lambda: False))
+
+    def facts(self) -> LibraryFacts:
+        """How much there is. Raises LibraryError."""
+        with self._saying_what_failed(), self._catalog() as catalog:
+            segments, files = catalog.segments(), catalog.files()
+            spooled = [path.stat().st_size for path in self.spool.iterdir() if path.is_file()]
+            return LibraryFacts(
+                folder=str(self.folder),
+                traces=sum(segment.live for segment in segments),
+                spans=sum(segment.spans for segment in segments),
+                segments=len(segments),
+                segment_bytes=sum(segment.bytes for segment in segments),
+                spool_files=len(spooled),
+                spool_bytes=sum(spooled),
+                files=len(files),
+                missing_files=tuple(file.path for file in files if file.kind != "stream" and not is_there(file)),
+                outdated_files=sum(file.reader != READER for file in files),
+            )
+
     @contextmanager
     def _saying_what_failed(self) -> Iterator[None]:
         try:
@@ -214,10 +293,15 @@ class _Load:
         work = Work.begin(self._place)
         try:
             self._scan.first_id = work.first_id
+            moved = None if on_progress is None else lambda progress: on_progress(self._scan.overall(progress))
             ingest = self.ingest = Ingest(
-                work.database, Counters(work.first_id), {}, on_progress, self._cancelled, self._scan.wanted
+                work.database, Counters(work.first_id), {}, moved, self._cancelled, self._scan.wanted
             )
             ingest.read(paths)
+            if on_progress is not None:
+                on_progress(
+                    LoadProgress(path="", bytes_done=0, bytes_total=None, spans=ingest.spans, is_finishing=True)
+                )
             half_read = self._scan.last if ingest.was_cancelled else None
             if half_read is not None:
                 ingest.forget_file(half_read, self._scan.path_of(half_read))

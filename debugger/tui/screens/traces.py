@@ -14,7 +14,7 @@ from ...analysis.filter_fields import TRACE_FIELDS, complete, trace_filter, trac
 from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural, size
-from ...analysis.traces import GROUPS, SORTS, list_title
+from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -34,6 +34,16 @@ EMPTY = (
     "retrospan demo       opens the sample traces that come with Retrospan",
     "",
     "i shows what was odd in the input; q leaves.",
+)
+
+_POLL_S = 1.0
+"""How often the library is asked whether it has changed, which costs microseconds."""
+EMPTY_LIBRARY = (
+    "The library is empty.",
+    "",
+    "retrospan load FILE …  brings traces in, also while this is open",
+    "retrospan FILE …       opens a file or folder without the library",
+    "retrospan demo         opens the sample traces that come with Retrospan",
 )
 
 _RATE_AFTER = 0.2
@@ -67,6 +77,10 @@ class TracesScreen(PaneScreen):
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
         self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._doomed: str | None = None
+        """The trace that is removed when its key is pressed once more."""
+        self._poll: Latest[None, bool] = Latest(self, "poll", self._poll_now, self._polled, self._failed)
+        self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
         self._list: Latest[None, tuple[list[TraceRow], list[IssueRow]]] = Latest(
             self, "list", self._list_now, self._listed, self._failed
         )
@@ -125,6 +139,8 @@ class TracesScreen(PaneScreen):
 
     def offered(self, binding: Binding) -> Binding | None:
         """Esc is offered while it does something."""
+        if binding.id == "traces.remove" and not self._session.is_library:
+            return None
         if binding.id != "traces.cancel":
             return super().offered(binding)
         if self._loading:
@@ -138,6 +154,20 @@ class TracesScreen(PaneScreen):
         super().on_mount()
         self.query_one(TraceList).focus()
         self._load.ask(None)
+        if self._session.is_library:
+            self.set_interval(_POLL_S, self._look)
+
+    def _look(self) -> None:
+        """See whether another process has brought traces in."""
+        if self.is_current and not self._loading and not self._poll.is_running:
+            self._poll.ask(None)
+
+    def _poll_now(self, _: None) -> bool:
+        return self._session.changed()
+
+    def _polled(self, _: None, has_changed: bool) -> None:
+        if has_changed:
+            self._list.ask(None)
 
     def on_unmount(self) -> None:
         """Let a load end."""
@@ -182,7 +212,7 @@ class TracesScreen(PaneScreen):
     def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
         rows, self._issues = found
         table = self.query_one(TraceList)
-        table.empty_text = ("Loading…",) if self._loading else EMPTY
+        table.empty_text = ("Loading…",) if self._loading else EMPTY_LIBRARY if self._session.is_library else EMPTY
         table.show(rows)
         self._draw()
 
@@ -271,6 +301,32 @@ class TracesScreen(PaneScreen):
 
     def _not_grouped(self, _: None, error: Exception) -> None:
         self.say(problem_of(error, "").sentence, warning=True)
+
+    def action_remove(self) -> None:
+        """Remove the trace under the cursor from the library, once the key was pressed twice."""
+        row = self.query_one(TraceList).selected
+        if row is None:
+            return
+        if not self._session.is_library:
+            self.say("Only traces of the library can be removed; these are files.")
+        elif self._doomed != row.trace_id:
+            self._doomed = row.trace_id
+            self.say(
+                f"d once more removes {trace_name(row.name)} from the library; any other trace is safe.", warning=True
+            )
+        else:
+            self._doomed = None
+            self._remove.ask(row.trace_id)
+
+    def _remove_now(self, trace_id: str) -> None:
+        self._session.remove(trace_id)
+
+    def _removed(self, _: str, __: None) -> None:
+        self._list.ask(None)
+        self.say("Removed. Loading its file again brings it back.")
+
+    def _not_removed(self, _: str, error: Exception) -> None:
+        self._failed(None, error, "the trace could not be removed")
 
     def action_issues(self) -> None:
         """List what was odd in the input."""

@@ -196,3 +196,48 @@ def test_a_resumed_run_names_the_trace_that_it_goes_on_from(tmp_path):
     first, second = (e for e in read_events(path) if e.type == "run.start")
     assert second.origin == {"trace_id": first.trace_id, "span_id": None, "anchor": None}
     assert restore_snapshot(read_events(path), trace_id=second.trace_id).root.status == "completed"
+
+
+STREAMED = """
+import asyncio, os, signal, sys
+from runtime import Run, ScriptedModel, agent, prompt, resume
+
+def script(request):
+    print("asked", request.messages[-1].parts[0].content, flush=True)
+    return "an answer that comes in several pieces"
+
+@agent(model=ScriptedModel(id="m", script=script))
+async def talks() -> list[str]:
+    pieces = []
+    def consume(delta):
+        pieces.append(delta)
+        if "die" in sys.argv and len(pieces) == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return [(await prompt(f"part {n}", on_delta=consume)).text for n in range(2)]
+
+if "die" in sys.argv:
+    asyncio.run(Run(trace_file="t.jsonl").execute(talks))
+else:
+    print(asyncio.run(resume(talks, "t.jsonl")))
+"""
+
+
+def test_a_run_that_is_killed_while_an_answer_streams_asks_for_that_answer_alone_again(tmp_path):
+    (tmp_path / "streamed.py").write_text(STREAMED, encoding="utf-8")
+
+    def go_on(*args: str) -> tuple[int, list[str]]:
+        done = subprocess.run(
+            [sys.executable, "streamed.py", *args],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "RETROSPAN_ENV": "production"},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+        return done.returncode, done.stdout.splitlines()
+
+    assert go_on("die") == (-9, ["asked part 0", "asked part 1"])
+    frame = restore_snapshot(read_events(tmp_path / "t.jsonl")).root
+    assert (frame.status, len(frame.journal.prompt)) == ("running", 1)
+    answer = "an answer that comes in several pieces"
+    assert go_on() == (0, ["asked part 1", str([answer, answer])])

@@ -46,6 +46,14 @@ class Hands:
 
 
 @dataclass(frozen=True)
+class Race:
+    """Tools called by hand beside one that never ends by itself, and is cancelled when the others have ended."""
+
+    calls: tuple[tuple[str, int], ...]
+    loser: int
+
+
+@dataclass(frozen=True)
 class Ask:
     """A prompt. Each turn is a text or a batch of tool calls; after the last one the model ends with a number."""
 
@@ -76,7 +84,7 @@ class Call:
     loose: bool = False
 
 
-Step: TypeAlias = "Write | Take | Hands | Ask | Fail | Pause | Call"
+Step: TypeAlias = "Write | Take | Hands | Race | Ask | Fail | Pause | Call"
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,9 @@ TOOLS = ("echo", "count", "broken", "moody", "layered", "delegate", "asked", "bl
 ERRORS = ("ValueError", "KeyError", "Custom", "Group")
 
 
-def random_program(seed: int, *, depth: int = 4, loose: bool = False, reads_memory: bool = True) -> Program:
+def random_program(
+    seed: int, *, depth: int = 4, loose: bool = False, reads_memory: bool = True, races: bool = True
+) -> Program:
     """The program of that seed; the same in every process and Python version.
 
     Args:
@@ -103,8 +113,9 @@ def random_program(seed: int, *, depth: int = 4, loose: bool = False, reads_memo
         depth: how deep agents nest at most.
         loose: also parallel calls that leave siblings running when one fails, whose timing decides what happens.
         reads_memory: also programs that depend on what their memory holds when they start.
+        races: also programs that cancel calls, which only a strict replay lets wait until they are cancelled again.
     """
-    dice = _Dice(random.Random(seed), loose, reads_memory)
+    dice = _Dice(random.Random(seed), loose, reads_memory, races)
     while _steps_of(program := dice.program(depth)) > MOST_STEPS:
         continue
     return program
@@ -123,8 +134,9 @@ def _steps_of(program: Program) -> int:
 class _Dice:
     """Draws programs."""
 
-    def __init__(self, rng: random.Random, loose: bool, reads_memory: bool) -> None:
+    def __init__(self, rng: random.Random, loose: bool, reads_memory: bool, races: bool) -> None:
         self.rng = rng
+        self.races = races
         self.loose = loose
         self.reads_memory = reads_memory
 
@@ -140,6 +152,7 @@ class _Dice:
         rng = self.rng
         kinds = ["take", "hands", "hands", "ask", "ask", "pause"]
         kinds += ["write", "write"] * self.reads_memory + ["call"] * (3 if depth > 1 else 0)
+        kinds += ["race"] * self.races
         caught = rng.random() < 0.8
         match rng.choice(kinds) if rng.random() < 0.93 else "fail":
             case "write":
@@ -149,6 +162,8 @@ class _Dice:
                 return Take(rng.choice(["now", "random", "new_id"]))
             case "hands":
                 return Hands(self.batch(TOOLS), rng.random() < 0.5, caught)
+            case "race":
+                return Race(self.batch(TOOLS), rng.randint(0, 3))
             case "ask":
                 turns = (self.turn() for _ in range(rng.randint(0, 3)))
                 return Ask(tuple(turns), rng.random() < 0.4, caught)
@@ -262,6 +277,13 @@ class World:
             case Hands(calls, at_once, caught):
                 made = [lambda name=name, n=n: self.tools[name](n) for name, n in calls]
                 return await _all(made, at_once, caught)
+            case Race(calls, loser):
+                waits = asyncio.ensure_future(self.tools["hangs"](loser))
+                await asyncio.sleep(0)  # its call has started then
+                found = await _all([lambda name=name, n=n: self.tools[name](n) for name, n in calls], True, True)
+                waits.cancel()
+                lost = await asyncio.gather(waits, return_exceptions=True)
+                return [*found, type(lost[0]).__name__, memory.get("hung")]
             case Call(agents, at_once, caught, loose):
                 started = [lambda sub=sub: self.build(sub)() for sub in agents]
                 if loose:
@@ -367,6 +389,18 @@ def _make_tools(world: World) -> None:  # noqa: C901 - one function per tool
     async def stamped(n: int) -> float:
         world.happen("stamped")
         return random_number()
+
+    @tool_of()
+    async def hangs(n: int) -> None:
+        world.happen("hangs")
+        memory["hung"] = n
+        if n == 1:
+            await world.tools["count"](n)
+        elif n == 2:
+            await helper(n)
+        elif n == 3:
+            await prompt('{"turns": []}')
+        await asyncio.Event().wait()
 
     @tool_of()
     async def outer(n: int) -> Any:

@@ -25,13 +25,14 @@ from runtime.snapshot import (
 from runtime.trace import TraceEvent
 
 from .script import Script
-from .test_snapshot_properties import programs, traces
+from .test_snapshot_properties import at_least, programs, traces
 
 
 @pytest.fixture(autouse=True)
 def close_way_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few events from one way point to the next, so that small traces have many."""
+    """A few events from one way point to the next, so that small traces have many, with and without a table."""
     monkeypatch.setattr(_cursor, "_CLOSEST", 3)
+    monkeypatch.setattr(_cursor, "_TABLES", 2)
 
 
 def facts(snapshot: Snapshot) -> Any:
@@ -56,7 +57,7 @@ def check(events: list[TraceEvent], positions: list[int]) -> None:
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=at_least(150), deadline=None)
 def test_at_any_position_of_a_program_as_restore(events: list[TraceEvent], chance: random.Random) -> None:
     positions = list(range(len(events)))
     chance.shuffle(positions)
@@ -64,11 +65,23 @@ def test_at_any_position_of_a_program_as_restore(events: list[TraceEvent], chanc
 
 
 @given(traces, st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=at_least(300), deadline=None)
 def test_at_any_position_of_any_trace_as_restore(events: list[TraceEvent], chance: random.Random) -> None:
     positions = list(range(len(events))) * 2
     chance.shuffle(positions)
     check(events, positions)
+
+
+def test_the_same_agent_span_twice_and_turns_before_any_agent() -> None:
+    """Many starts of a run at one time, a turn of the run's own, and an agent's span that starts again."""
+    script = Script()
+    for i in range(7):
+        script.run(f"r{i % 2}", at=1, input=i)
+    script.turn("m", "r0", "h", at=1, usage=Usage(input_tokens=1)).agent("a", "r0", at=1).span("s", "a", at=1)
+    script.turn("n", "s", "h", at=1, usage=Usage(input_tokens=2)).agent("a", "s", name="b", at=1)
+    script.turn("o", "s", "h", at=1, usage=Usage(input_tokens=4)).end("a", at=1)
+    positions = list(range(len(script.events)))
+    check(script.events, positions + positions[::-1])
 
 
 def test_budgets_of_frames_deeper_than_the_limit() -> None:

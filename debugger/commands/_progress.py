@@ -1,0 +1,71 @@
+"""How far a load is: one line that overwrites itself on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ..store import LoadProgress
+
+_FIRST_S: Final = 0.5
+"""A load that is done by then says nothing."""
+_EACH_S: Final = 0.2
+_PLAIN_S: Final = 10.0
+"""Between two lines where there is no terminal."""
+_RATE_AFTER_S: Final = 1.0
+"""Before that, a rate means nothing."""
+
+
+class Progress:
+    """Writes on standard error."""
+
+    def __init__(self, *, is_plain: bool | None = None, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._is_plain = not sys.stderr.isatty() if is_plain is None else is_plain
+        self._began = clock()
+        self._next = self._began + (_PLAIN_S if self._is_plain else _FIRST_S)
+        self._shown = False
+
+    def __call__(self, progress: LoadProgress) -> None:
+        """Say how far it is, if it is time to."""
+        now = self._clock()
+        if now < self._next and not (progress.is_finishing and self._shown):
+            return
+        text = progress_text(progress, now - self._began)
+        if self._is_plain:
+            self._next = now + _PLAIN_S
+            sys.stderr.write(f"retrospan: {text}\n")
+        else:
+            self._next = now + _EACH_S
+            self._shown = True
+            sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def progress_text(progress: LoadProgress, seconds: float) -> str:
+    """``reading: 45 % of 2.7 GB, 450,000 spans, 41,000 spans/s, 12 s left``."""
+    from ..analysis.text import duration, size
+
+    if progress.is_finishing:
+        return f"finishing: {progress.spans:,} spans"
+    parts = []
+    total, done = progress.bytes_total, progress.bytes_done
+    if total:
+        parts.append(f"{min(done * 100 // total, 100)} % of {size(total)}")
+    parts.append(f"{progress.spans:,} spans")
+    if seconds >= _RATE_AFTER_S:
+        parts.append(f"{progress.spans / seconds:,.0f} spans/s")
+        if total and 0 < done < total:
+            left = int(seconds * (total - done) / done) + 1
+            parts.append(f"{duration(left * 1_000_000_000)} left")
+    return f"reading: {', '.join(parts)}"

@@ -1,0 +1,23 @@
+"""The function that the child process runs for a rebuilt agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from runtime.messages import Json
+
+from .live import model_for
+from .play import Means, Player
+from .script import script_from_json
+
+
+def rebuilt_agent(job: dict[str, Any]) -> Callable[[], Awaitable[Json]]:
+    """The agent of the job's script, as a function without parameters."""
+    script = script_from_json(job["script"])
+    means = Means(model=model_for, keeps_inputs=job["keep_inputs"])
+
+    async def rebuilt() -> Json:
+        return await Player(script, means).run()
+
+    return rebuilt

@@ -1,0 +1,5 @@
+-- Purpose: delete what there is of some traces.
+-- Parameters: $trace_ids.
+-- Columns: none that matter.
+delete from logs
+where list_contains($trace_ids, trace_id)
