@@ -12,7 +12,7 @@ from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
 
 from ..replay.model import Anchor, ReplayPlan
 from .document import Builder, Document, Piece, Style, json_text
-from .state_changes import StateChange, changes_into
+from .state_changes import StateChange, changes_into, outcome_text
 from .text import clock, cost, count, one_line, plural
 
 EntryKind: TypeAlias = Literal["prompt", "tool", "value"]
@@ -323,18 +323,3 @@ def _entries(out: Builder, frame: FrameView, key: str) -> None:
 def short_hash(content_hash: str) -> str:
     """A hash as a name for people: its first eight hex digits."""
     return one_line(content_hash.rpartition(":")[2][:8])
-
-
-def outcome_text(output: Json) -> str:
-    """A recorded outcome on one line: the text of a message where it is one, else its JSON."""
-    if isinstance(output, dict) and isinstance(output.get("parts"), list):
-        shown = []
-        for part in output["parts"]:
-            if not isinstance(part, dict):
-                continue
-            if part.get("type") == "tool_call":
-                shown.append(f"▲ {part.get('name')} {json_text(part.get('arguments'))}")
-            elif isinstance(part.get("content"), str):
-                shown.append(part["content"])
-        return "  ".join(shown)
-    return output if isinstance(output, str) else json_text(output)

@@ -131,10 +131,27 @@ def _request_text(entry: JournalEntry) -> str:
     return f"entry {entry.content_hash[-8:]}"
 
 
-def _outcome_text(outcome: Outcome) -> Json:
+def _outcome_text(outcome: Outcome) -> str:
     if outcome.status == "aborted":
         return "aborted"
-    return f"✗ {outcome.error.type}: {outcome.error.message}" if outcome.error is not None else outcome.output
+    if outcome.error is not None:
+        return f"✗ {outcome.error.type}: {outcome.error.message}"
+    return outcome_text(outcome.output)
+
+
+def outcome_text(output: Json) -> str:
+    """A recorded outcome on one line: the text of a message where it is one, else its JSON."""
+    if isinstance(output, dict) and isinstance(output.get("parts"), list):
+        shown = []
+        for part in output["parts"]:
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "tool_call":
+                shown.append(f"▲ {part.get('name')} {json_text(part.get('arguments'))}")
+            elif isinstance(part.get("content"), str):
+                shown.append(part["content"])
+        return "  ".join(shown)
+    return output if isinstance(output, str) else json_text(output)
 
 
 def _spent(frame: Frame) -> str:
@@ -171,6 +188,8 @@ def _change_into(out: Builder, key: str, change: StateChange) -> None:
     elif change.how == "changed" and isinstance(change.before, str) and isinstance(change.after, str):
         out.line(*head, indent=4)
         out.body(key, [Line(line.pieces, 6) for line in diff_lines(change.before, change.after)])
+    elif change.kind == "journal" and isinstance(change.after, str):
+        out.text(key, change.after, indent=4, first=(*head, Piece("  → ", "dim")))
     elif change.how == "changed":
         out.body(key, _value_lines(head, change.before, (Piece("  was ", "dim"),)))
         out.body(f"{key}n", _value_lines((), change.after, (Piece("  is  ", "dim"),)))
