@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import DebuggerError, ReplayError
@@ -62,52 +65,92 @@ def add_shared(parser: object) -> None:
 
 
 def replay(args: Namespace) -> int:
-    """Run the program of the words after ``--``."""
-    from ..replay.model import ReplayJob
-    from ..replay.program.run import replay_program
+    """Run the program of the words after ``--``, once for each trace."""
     from ..replay.report import is_yes, report_to_json
+    from . import _many
     from ._json import dump
-    from .replay import progress, recording_of, say
+    from .replay import chosen_traces, text_of_report
 
     if args.agent or args.input:
         raise ReplayError("a program is run as it is; --agent and --input are for agents")
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
-        trace_id = _chosen(store, args)
-        recording = recording_of(store, trace_id)
-        job = ReplayJob(
-            trace_id=trace_id,
-            span_id=store.resolve_span(trace_id, args.span) if args.span else None,
-            anchor=args.anchor,
-            mode=args.mode,
-            tools=args.tools,
-            rest_recorded=args.rest == "recorded",
-            output=args.output,
-        )
-        options = options_of(args, recording, to_stderr=args.json)
-        _agree_on_tools(recording, job, options, args)
-        if args.output:
-            clear(args.output)
-        say(f"replaying trace {trace_id[:12]} with {_shown(options)}")
-        report, end = replay_program(recording, job, options, args.output, on_call=progress())
-    _say_after(report, end, options)
+        chosen = chosen_traces(store, args)
+        if len(chosen) == 1:
+            report, extra = _replay(store, args, chosen[0])
+            reports = [report]
+        else:
+            extra = {}
+            for trace_id in chosen:
+                _prepare(store, args, trace_id)
+            reports = _many.replay_many(chosen, partial(_one_of_many, store, args), args)
+        rows = store.traces()
+    if args.junit:
+        _many.write_junit(args.junit, reports, rows, text_of_report)
     if args.json:
-        extra = {
-            "exit_code": end.exit_code,
-            "unused": end.unused,
-            "ran": list(end.ran),
-            "ignored": list(options.ignore),
-        }
-        sys.stdout.write(dump(report_to_json(report) | extra, indent=2) + "\n")
+        found = [report_to_json(report) for report in reports]
+        sys.stdout.write(dump(found if len(chosen) > 1 else found[0] | extra, indent=2) + "\n")
+    elif len(chosen) > 1:
+        sys.stdout.write(_many.summary_text(reports, rows, text_of_report))
     else:
-        from .replay import text_of_report
-
-        sys.stderr.write(text_of_report(report))
-    if report.ended == "cancelled":
+        # Standard output is the program's.
+        sys.stderr.write(text_of_report(reports[0]))
+    if any(report.ended == "cancelled" for report in reports):
         return 130
-    unsaved = args.output is not None and report.trace_fault is not None
-    return exit_code(args, summary) or int(unsaved or not is_yes(report))
+    unsaved = args.output is not None and any(report.trace_fault is not None for report in reports)
+    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
+
+
+def _prepare(store: Store, args: Namespace, trace_id: str) -> tuple[Recording, ReplayJob, ProgramOptions]:
+    """All that can be wrong before the start, and what has to be agreed on."""
+    from ..replay.model import ReplayJob
+    from .replay import recording_of
+
+    recording = recording_of(store, trace_id)
+    job = ReplayJob(
+        trace_id=trace_id,
+        span_id=store.resolve_span(trace_id, args.span) if args.span else None,
+        anchor=args.anchor,
+        mode=args.mode,
+        tools=args.tools,
+        rest_recorded=args.rest == "recorded",
+        output=args.output,
+    )
+    options = options_of(args, recording, to_stderr=args.json)
+    if not args.run_tools:
+        _agree_on_tools(recording, job, options)
+    return recording, job, options
+
+
+def _replay(store: Store, args: Namespace, trace_id: str) -> tuple[ReplayReport, dict[str, object]]:
+    """The only trace: its report, and what the JSON has beside it."""
+    from ..replay.program.run import replay_program
+    from .replay import progress, say
+
+    recording, job, options = _prepare(store, args, trace_id)
+    if args.output:
+        clear(args.output)
+    say(f"replaying trace {trace_id[:12]} with {_shown(options)}")
+    report, end = replay_program(recording, job, options, args.output, on_call=progress())
+    _say_after(report, end, options)
+    extra: dict[str, object] = {"exit_code": end.exit_code, "unused": end.unused, "ran": list(end.ran)}
+    return report, extra | {"ignored": list(options.ignore), "redacted": list(options.redaction.rules)}
+
+
+def _one_of_many(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool]) -> ReplayReport:
+    from runtime.errors import RuntimeFault
+
+    from ..replay.program.run import replay_program
+    from .replay import failed_report
+
+    try:
+        agreed = Namespace(**{**vars(args), "run_tools": True})
+        recording, job, options = _prepare(store, agreed, trace_id)
+        # What several programs print side by side is no output of ours.
+        return replay_program(recording, job, replace(options, stdout=2), None, cancelled=cancelled)[0]
+    except (DebuggerError, RuntimeFault) as fault:
+        return failed_report(args, trace_id, f"{fault}; {fault.hint}" if fault.hint else str(fault))
 
 
 def options_of(args: Namespace, recording: Recording | None, *, to_stderr: bool) -> ProgramOptions:
@@ -149,7 +192,11 @@ def clear(path: object) -> None:
         raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
 
 
-def _chosen(store: Store, args: Namespace) -> str:
+def chosen_trace(store: Store, args: Namespace) -> str:
+    """The one trace that is meant.
+
+    Raises: SeveralTracesError: there are several, and none was named.
+    """
     from .snapshot import SeveralTracesError
 
     if args.trace is not None:
@@ -160,7 +207,7 @@ def _chosen(store: Store, args: Namespace) -> str:
     return found[0]
 
 
-def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOptions, args: Namespace) -> None:
+def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOptions) -> None:
     """Tell which tools will really run, and go on only when the user agrees.
 
     Raises: ReplayError: nobody agreed.
@@ -176,7 +223,7 @@ def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOption
     say(f"{found.why}: {names} will really run when the program calls them")
     for word in found.suggested:
         say(f"to answer it from the recording, add: --tool {word}")
-    if args.run_tools or job.tools == "live":
+    if job.tools == "live":
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ReplayError("tools would really run, and nobody was asked", hint="--run-tools agrees to it")

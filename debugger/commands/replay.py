@@ -6,12 +6,13 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError, ReplayError
-from . import _program
+from . import _many, _program
 from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
     _program.add_program(parser)
+    _many.add_many(parser)
 
 
 def run(args: Namespace) -> int:
@@ -74,44 +76,55 @@ def run(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
-        chosen = _traces(store, args)
+        chosen = chosen_traces(store, args)
         if len(chosen) == 1:
             reports = [_replay(store, args, chosen[0])]
         else:
-            reports = [_replay_or_say_why(store, args, trace_id) for trace_id in chosen]
+            one = partial(_replay_or_say_why, store, args)
+            reports = _many.replay_many(chosen, one, args)
+        rows = store.traces()
+    if args.junit:
+        _many.write_junit(args.junit, reports, rows, text_of_report)
     if args.json:
         found = [report_to_json(report) for report in reports]
         sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
+    elif len(chosen) > 1:
+        sys.stdout.write(_many.summary_text(reports, rows, text_of_report))
     else:
-        sys.stdout.write("\n".join(text_of_report(report) for report in reports))
+        sys.stdout.write(text_of_report(reports[0]))
     unsaved = bool(args.output) and any(report.trace_fault for report in reports)
     return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
 
-def _replay_or_say_why(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+def _replay_or_say_why(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool]) -> ReplayReport:
     """One of several: what cannot be replayed is reported, and the others go on."""
     from runtime.errors import RuntimeFault
 
-    from ..replay.model import ReplayJob, ReplayReport
-
     try:
-        return _replay(store, args, trace_id)
+        return _replay(store, args, trace_id, cancelled)
     except (DebuggerError, RuntimeFault) as fault:
         why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
-        say(f"trace {trace_id[:12]}: {why}")
-        return ReplayReport(
-            job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
-            trace_id=None,
-            trace_path=None,
-            ended="failed",
-            same_output=None,
-            output=None,
-            recorded_output=None,
-            error=why,
-        )
+        return failed_report(args, trace_id, why)
 
 
-def _traces(store: Store, args: Namespace) -> list[str]:
+def failed_report(args: Namespace, trace_id: str, why: str) -> ReplayReport:
+    """The report of a replay that could not be started; says so."""
+    from ..replay.model import ReplayJob, ReplayReport
+
+    say(f"trace {trace_id[:12]}: {why}")
+    return ReplayReport(
+        job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
+        trace_id=None,
+        trace_path=None,
+        ended="failed",
+        same_output=None,
+        output=None,
+        recorded_output=None,
+        error=why,
+    )
+
+
+def chosen_traces(store: Store, args: Namespace) -> list[str]:
     """The traces to replay. A cut or an output file is of one trace, so they need a choice where there are several."""
     if args.trace is not None:
         return [store.resolve_trace(args.trace)]
@@ -143,7 +156,8 @@ def _input(text: str | None) -> dict[str, Any] | None:
     return given
 
 
-def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
+def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool] | None = None) -> ReplayReport:
+    """Replay one trace; ``cancelled`` is given where it is one of several, whose progress is shown together."""
     from ..replay.model import ReplayJob
     from ..replay.run import run_replay
 
@@ -161,9 +175,13 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> ReplayReport:
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",
     )
-    _say_what_runs(recording, job)
+    if cancelled is None:
+        _say_what_runs(recording, job)
     with TemporaryDirectory(prefix="retrospan-") as folder:
-        report = run_replay(recording, job, job.output or Path(folder) / "replay.otlp.jsonl", on_call=progress())
+        file = job.output or Path(folder) / "replay.otlp.jsonl"
+        if cancelled is not None:
+            return run_replay(recording, job, file, cancelled=cancelled)
+        report = run_replay(recording, job, file, on_call=progress())
     for line in report.printed:
         say(f"the agent printed: {line}")
     for line in report.traceback:

@@ -231,7 +231,7 @@ def test_help_names_every_command_and_each_has_help() -> None:
     done = run("--help")
     assert done.returncode == 0
     for command in COMMANDS:
-        assert f"    {command.name} ".encode() in done.stdout
+        assert command.name.encode() in done.stdout.split()
         assert run(command.name, "--help").returncode == 0
 
 

@@ -64,7 +64,7 @@ def test_readme_names_no_command_or_option_that_is_not_there():
     from debugger.cli import build_parser
 
     names = {command.name for command in COMMANDS}
-    told = set(re.findall(r"`retrospan ([a-z]+)\b", README))
+    told = set(re.findall(r"`retrospan ([a-z-]+)\b", README))
     assert told <= names
     options = set(re.findall(r"(?<![\w-])--[a-z]+", "".join(re.findall(r"`[^`]*`", README))))
     helps = ""

@@ -79,7 +79,8 @@ def tape_of(
         form=form_for(calls, left_out=left_out),
     )
     turns = [call for call in calls if call.kind == "llm"]
-    by_start = sorted((c for c in turns if not c.aborted), key=lambda c: c.start_unix_nano or 0)
+    told = (c for c in turns if c.output_messages or c.error)
+    by_start = sorted(told, key=lambda c: c.start_unix_nano or 0)
     last = by_start[-1] if by_start else None
     return Tape(
         session=session,

@@ -28,6 +28,7 @@ from ..redact import Redaction
 from .environment import environment_for
 
 _PATIENCE_S: Final = 5.0
+_LOOK_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ def replay_program(
     trace_file: Path | None,
     *,
     on_call: Callable[[ReplayRow], None] = lambda row: None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> tuple[ReplayReport, ProgramEnd]:
     """Run the program with its models, and as far as adapters reach its tools, answered from the recording.
 
@@ -108,7 +110,7 @@ def replay_program(
     }
     upstream = Upstream.of_environment(dict(options.endpoints)) if job.mode == "live" else None
     door = Door(trail, tape)
-    end = _run(door, upstream, job.mode, options, adapters)
+    end = _run(door, upstream, job.mode, options, adapters, cancelled)
     return _report(recording, job, trace_file, tape, door, end, tuple(rows.values())), end
 
 
@@ -132,11 +134,18 @@ def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any) 
         raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
 
 
-def _run(door: Door, upstream: Upstream | None, mode: Any, options: ProgramOptions, adapters: Any) -> ProgramEnd:
+def _run(
+    door: Door,
+    upstream: Upstream | None,
+    mode: Any,
+    options: ProgramOptions,
+    adapters: Any,
+    cancelled: Callable[[], bool] | None = None,
+) -> ProgramEnd:
     told = routes_of(door)
     with Endpoint(door, upstream=upstream, mode=mode, extras=told.routes) as endpoint:
         env = environment_for(endpoint, strict=mode == "strict", adapters=adapters, endpoints=dict(options.endpoints))
-        exit_code = _wait(options, env)
+        exit_code = _wait(options, env, cancelled)
     error = ErrorInfo("exit", f"exit code {exit_code}") if exit_code else None
     if exit_code is None:
         door.trail.close(Outcome(status="aborted"))
@@ -161,16 +170,18 @@ def _has_run(row: ReplayRow) -> bool:
     return row.kind == "tool" and row.status in ("live", "error")
 
 
-def _wait(options: ProgramOptions, env: dict[str, str]) -> int | None:
+def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], bool] | None) -> int | None:
     """Start the program and wait for its end; its exit code, or None where the user broke off."""
     try:
-        process = subprocess.Popen(options.command, env=env, stdout=options.stdout)
+        # One of several must not wait for the terminal.
+        stdin = None if cancelled is None else subprocess.DEVNULL
+        process = subprocess.Popen(options.command, env=env, stdin=stdin, stdout=options.stdout)
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or str(fault)
         raise ReplayError(f"{options.command[0]!r} cannot be started ({why.lower()})") from fault
     with _ended_with_us(process):
         try:
-            code = process.wait()
+            code = process.wait() if cancelled is None else _wait_or_cancel(process, cancelled)
         except KeyboardInterrupt:
             # The terminal has told the program as well; it may take a moment to clean up.
             with suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
@@ -181,6 +192,15 @@ def _wait(options: ProgramOptions, env: dict[str, str]) -> int | None:
             _end(process)
             raise
     return 128 - code if code < 0 else code
+
+
+def _wait_or_cancel(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> int:
+    while True:
+        try:
+            return process.wait(_LOOK_S)
+        except subprocess.TimeoutExpired:
+            if cancelled():
+                raise KeyboardInterrupt from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

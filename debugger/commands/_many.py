@@ -1,0 +1,165 @@
+"""Many replays at once: in parallel, with a bar while they run, and a summary as text or JUnit."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..errors import ReplayError
+
+if TYPE_CHECKING:
+    from ..replay.model import ReplayReport
+    from ..store.rows import TraceRow
+
+_BAR: Final = 24
+_LOOK_S: Final = 0.2
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def add_many(parser: ArgumentParser) -> None:
+    """The arguments that count where there are several traces."""
+    group = parser.add_argument_group(
+        "several traces", "A folder, or a file with several traces, is replayed as a whole."
+    )
+    group.add_argument("--jobs", metavar="N", type=_number, help="so many at once; default: the number of processors")
+    group.add_argument("--junit", metavar="FILE", type=Path, help="write the results as JUnit XML")
+
+
+def _number(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
+def replay_many(
+    trace_ids: Sequence[str], one: Callable[[str, Callable[[], bool]], ReplayReport], args: Namespace
+) -> list[ReplayReport]:
+    """The reports, in the order of the traces.
+
+    Args: one: replays one trace, given its id and what tells that it is cancelled; must not raise what is of the trace.
+
+    Raises: KeyboardInterrupt: the user broke off; the replays that ran have been ended.
+    """
+    workers = min(len(trace_ids), args.jobs or os.cpu_count() or 1)
+    stop = threading.Event()
+    bar = _Bar(len(trace_ids))
+    done: dict[str, ReplayReport] = {}
+    with ThreadPoolExecutor(workers, thread_name_prefix="replay") as pool:
+        waiting: dict[Future[ReplayReport], str] = {pool.submit(one, id_, stop.is_set): id_ for id_ in trace_ids}
+        try:
+            while waiting:
+                ended, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    report = done[waiting.pop(future)] = future.result()
+                    bar.count(report)
+        except BaseException:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+            raise
+        finally:
+            bar.clear()
+    return [done[trace_id] for trace_id in trace_ids]
+
+
+class _Bar:
+    """A line on the terminal that overwrites itself; nothing where standard error is no terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = self._bad = 0
+        self._shows = sys.stderr.isatty()
+        self._next = 0.0
+        self._draw()
+
+    def count(self, report: ReplayReport) -> None:
+        from ..replay.report import is_yes
+
+        self._done += 1
+        self._bad += not is_yes(report)
+        self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        if not self._shows or (now < self._next and self._done < self._total):
+            return
+        self._next = now + 0.1
+        full = self._done * _BAR // self._total
+        bad = f", {self._bad} not as recorded" if self._bad else ""
+        line = f"replaying [{'#' * full}{'.' * (_BAR - full)}] {self._done}/{self._total}{bad}"
+        sys.stderr.write(f"\r\x1b[K{line}\r")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shows:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def summary_text(
+    reports: Sequence[ReplayReport], rows: Sequence[TraceRow], text_of: Callable[[ReplayReport], str]
+) -> str:
+    """One line for each trace that came out as recorded, the whole report of the others, and the totals."""
+    from ..analysis.replay_view import counts_text, headline
+    from ..analysis.text import visible
+    from ..replay.report import is_yes
+
+    names = {row.trace_id: row.name for row in rows}
+    good, bad = [], []
+    for report in reports:
+        title = f"{report.job.trace_id[:12]}  {visible(names.get(report.job.trace_id, ''))}"
+        if is_yes(report):
+            good.append(f"{headline(report).text}  {title}  {counts_text(report.calls)}\n")
+        else:
+            bad.append(f"{title}\n{text_of(report)}\n")
+    total = f"{len(good)} of {len(reports)} traces came out as recorded\n"
+    return "".join(good) + ("\n" if good and bad else "") + "\n".join(bad) + total
+
+
+def write_junit(
+    path: Path, reports: Sequence[ReplayReport], rows: Sequence[TraceRow], text_of: Callable[[ReplayReport], str]
+) -> None:
+    """The results in the form that test servers read.
+
+    Raises: ReplayError: the file cannot be written.
+    """
+    from xml.etree import ElementTree as xml
+
+    from ..replay.report import is_yes
+
+    named = {row.trace_id: row for row in rows}
+    bad = sum(not is_yes(report) for report in reports)
+    suite = xml.Element("testsuite", name="retrospan replay", tests=str(len(reports)), failures=str(bad), errors="0")
+    for report in reports:
+        row = named.get(report.job.trace_id)
+        case = xml.SubElement(
+            suite,
+            "testcase",
+            classname=_printable((row.service if row else None) or "trace"),
+            name=_printable(f"{row.name if row else ''} {report.job.trace_id}".strip()),
+        )
+        if not is_yes(report):
+            why = report.first_divergence.reason if report.first_divergence else report.error or report.ended
+            failure = xml.SubElement(case, "failure", message=_printable(why), type=report.ended)
+            failure.text = _printable(text_of(report))
+    try:
+        path.write_bytes(xml.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
+    except OSError as fault:
+        raise ReplayError(f"--junit {path}: cannot be written ({fault.strerror})") from fault
+
+
+def _printable(text: str) -> str:
+    """Text that XML 1.0 can hold."""
+    return "".join(
+        c if c in "\t\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c < "\ufffe") else "\ufffd" for c in text
+    )

@@ -1,0 +1,119 @@
+"""``retrospan export-test``: a pytest test that replays a trace, with the trace beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ReplayError
+from ._input import add_input, exit_code, id_word, load_input
+
+if TYPE_CHECKING:
+    from ..replay.recording import Recording
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of the command."""
+    add_input(parser)
+    parser.add_argument("--trace", metavar="T", type=id_word, help="the trace, by the first digits of its id")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="the test, such as test_shop.py"
+    )
+    parser.add_argument(
+        "--agent", metavar="FILE.py:NAME", help="the agent; default: the one the trace names, or is rebuilt from"
+    )
+    for name, what in (
+        ("--tool", "a plain function of the program that is a tool"),
+        ("--ignore", "what may differ: dates, ids, /pattern/ or a path"),
+        ("--redact", "take secrets or personal data out of the copy: secret, email, card, iban, phone, all, /pattern/"),
+    ):
+        parser.add_argument(name, metavar="RULE", action="append", default=[], help=what)
+    parser.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
+
+
+def run(args: Namespace) -> int:
+    """Write the test and its trace."""
+    from ..replay.endpoint.ignore import ignoring
+    from ..replay.export import export_trace
+    from ..replay.redact import Redaction
+    from ._program import chosen_trace
+    from .replay import recording_of, say
+
+    test: Path = args.output
+    if not re.fullmatch(r"test_\w+\.py", test.name):
+        raise ReplayError(f"-o {test}: pytest finds only names like test_shop.py")
+    if test.exists():
+        raise ReplayError(f"{test} is there already", hint="name another file, or remove it")
+    redaction = Redaction.of(args.redact)
+    ignoring(args.ignore)
+    store, summary = load_input(args)
+    with store:
+        trace_id = chosen_trace(store, args)
+        recording = recording_of(store, trace_id)
+        arguments = _arguments(args, recording, test.parent)
+        trace = test.with_name(f"{test.stem.removeprefix('test_')}-test.otlp.jsonl")
+        count = export_trace(trace, store.whole_spans(trace_id), store.logs(trace_id), redaction)
+        name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
+    try:
+        test.write_text(_source(trace.name, trace_id, name, arguments), encoding="utf-8")
+    except OSError as fault:
+        raise ReplayError(f"{test}: cannot be written ({(fault.strerror or '').lower()})") from fault
+    say(f"{test} replays {trace}" + (f"; {count} spans were redacted" if redaction.rules else ""))
+    return exit_code(args, summary)
+
+
+def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str, object]:
+    """The arguments of the fixture's ``replay``, as far as they are not its defaults."""
+    from ..replay.choice import find_program
+    from ..replay.entry import EntryPoint
+    from ..replay.model import ReplayJob
+
+    out: dict[str, object] = {}
+    if args.program:
+        out["command"] = [_from(word, folder) for word in args.program]
+        out |= {
+            "tools": [_from(word, folder) for word in args.tool],
+            "run_tools": args.run_tools,
+            "ignore": args.ignore,
+        }
+    else:
+        job = ReplayJob(trace_id=recording.trace_id, agent=args.agent)
+        program = find_program(recording, job)
+        if isinstance(program, EntryPoint):
+            out["agent"] = f"{_relative(program.file, folder)}:{program.name}" if program.file else program.shown
+    out["redact"] = args.redact
+    return {key: value for key, value in out.items() if value}
+
+
+def _from(word: str, folder: Path) -> str:
+    """A word of the command as it reads from the test's folder, where it names a file that is there."""
+    path, colon, rest = word.rpartition(":") if word.partition(":")[0].endswith(".py") else (word, "", "")
+    if not path.endswith((".py", ".js", ".mjs", ".ts")) or not Path(path).is_file():
+        return word
+    return f"{_relative(Path(path), folder)}{colon}{rest}"
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _source(trace: str, trace_id: str, name: str, arguments: dict[str, object]) -> str:
+    shown = "".join(f",\n        {key}={_literal(value)}" for key, value in arguments.items())
+    function = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")[:60] or "the_trace"
+    return (
+        f'"""Replays {trace}: nothing is asked of a model, and what was recorded must come out again."""\n\n\n'
+        f"def test_replay_of_{function}(retrospan):\n"
+        f"    retrospan.replay(\n        {_literal(trace)},\n        trace_id={_literal(trace_id)}{shown},\n    )\n"
+    )
+
+
+def _literal(value: object) -> str:
+    """As Python source, in ASCII: texts of a trace or a command come from outside."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    text = ascii(value)
+    is_plain = isinstance(value, str) and not set(text[1:-1]) & set("\"'\\")
+    return f'"{text[1:-1]}"' if is_plain else text

@@ -1,0 +1,91 @@
+"""A trace as a file of its own, for keeping beside a test: one trace, its spans whole, redacted where wanted.
+
+Log records of the trace become events of their spans, since an OTLP file of spans has no other place for them; the
+conventions read both alike. What restore and replay match by (ids, content hashes, call ids) is never redacted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from runtime.messages import Json
+from runtime.trace import Span, SpanEvent, encode_request
+
+from ..errors import ReplayError
+from ..importers import LogRecord
+from .redact import Redaction
+
+_KEPT: Final = frozenset(
+    (
+        "retrospan.content_hash",
+        "retrospan.call_id",
+        "retrospan.run_id",
+        "retrospan.entry_point",
+        "retrospan.entry_digest",
+    )
+)
+
+
+def export_trace(
+    path: Path, spans: Sequence[Span], logs: Mapping[str, Sequence[LogRecord]], redaction: Redaction
+) -> int:
+    """Write the spans of a trace, one line each; how many texts were redacted.
+
+    Raises: ReplayError: the file cannot be written, or is there already.
+    """
+    count = 0
+    lines = []
+    for span in spans:
+        events = span.events + tuple(map(_event, logs.get(span.span_id, ())))
+        whole = replace(span, events=events)
+        shown = redacted(whole, redaction)
+        count += shown != whole
+        lines.append(encode_request([shown]) + "\n")
+    try:
+        with path.open("x", encoding="utf-8", errors="replace") as file:
+            file.writelines(lines)
+    except OSError as fault:
+        raise ReplayError(f"{path}: cannot be written ({(fault.strerror or '').lower()})") from fault
+    return count
+
+
+def _event(record: LogRecord) -> SpanEvent:
+    body = record.body if isinstance(record.body, Mapping) else {} if record.body is None else {"body": record.body}
+    attributes = {**body, **record.attributes}
+    return SpanEvent(name=record.event_name, time_unix_nano=record.time_unix_nano or 0, attributes=attributes)
+
+
+def redacted(span: Span, redaction: Redaction) -> Span:
+    """The span with every text redacted, in JSON texts as well, but not what it is matched by."""
+    if not redaction.rules:
+        return span
+    return replace(
+        span,
+        status_message=redaction.text(span.status_message),
+        attributes=_attributes(span.attributes, redaction),
+        events=tuple(replace(event, attributes=_attributes(event.attributes, redaction)) for event in span.events),
+    )
+
+
+def _attributes(attributes: Mapping[str, Json], redaction: Redaction) -> dict[str, Json]:
+    out: dict[str, Any] = redaction.json(
+        {key: _inner(value, redaction) for key, value in attributes.items() if key not in _KEPT}
+    )
+    # In their old order, which a reader may know.
+    return {key: out.get(key, value) for key, value in attributes.items()}
+
+
+def _inner(value: Json, redaction: Redaction) -> Json:
+    """JSON text redacted inside, so that its form stays whole."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            data = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        found = redaction.json(data)
+        return value if found == data else json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return value
