@@ -16,11 +16,11 @@ Sort: TypeAlias = Literal["started", "name", "took", "tokens", "cost", "errors"]
 
 SORTS: dict[Sort, str] = {
     "started": "started",
-    "name": "trace",
     "took": "took",
     "tokens": "tokens in/out",
     "cost": "cost",
     "errors": "errors",
+    "name": "trace",
 }
 """The orders of the list, each with the column that shows it; the biggest or newest is first, names from A to Z."""
 

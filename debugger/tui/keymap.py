@@ -85,8 +85,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.filter", "slash", "filter", "filter", "Show only some traces: by words in name, service, id "
              "or file, and by keys such as tokens>5k errors>0 duration>2s service:… text:…; tab completes, and a "
              "mistake is marked", show=True),
-        _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, name, time taken, tokens, cost, "
-             "errors", show=True),
+        _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, "
+             "errors, name", show=True),
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Group by service, by conversation, by file, or not at all"),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),

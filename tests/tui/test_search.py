@@ -269,7 +269,7 @@ def test_sorting_by_name():
     session = FakeSession(traces=[replace(rows[0], name="zebra"), rows[1]])
 
     async def scene(desk: Desk) -> None:
-        await desk.press("s")
+        await desk.press(*"sssss")
         assert desk.screen.index("poller") < desk.screen.index("zebra")
 
     drive(session, scene)
