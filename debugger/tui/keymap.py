@@ -88,7 +88,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, "
              "errors, name", show=True),
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
-        _key("traces.group", "u", "group", "group", "Group by service, by conversation, by file, or not at all"),
+        _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
+             "by file, or none"),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
              "first. Loading its file again brings it back", show=True),
