@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +25,8 @@ from .door import Door, Turn
 from .reading import UnreadableRequestError
 from .speaking import Answer, Fault, Speaker
 from .upstream import Reading, Real, Upstream
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 64 << 20
 """Of a request's body."""
@@ -94,7 +98,9 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, *_: Any) -> None:
-        """A client that breaks off is no news."""
+        """A client that breaks off is no news; everything else is a fault of ours."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            logger.exception("the endpoint failed at a request")
 
 
 def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
@@ -227,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _extra(self, route: Extra, body: bytes) -> None:
         try:
             found = route(json.loads(body))
-        except (ValueError, KeyError, TypeError, RecursionError) as fault:
+        except (AttributeError, ValueError, KeyError, TypeError, RecursionError) as fault:
             self._send(400, "application/json", _bytes({"error": f"{type(fault).__name__}: {fault}"}))
         else:
             self._send(200, "application/json", _bytes(found))
