@@ -126,6 +126,10 @@ class EntryPointError(ReplayError):
     """The function to run is not known, not found or not trusted."""
 
 
+class EditError(ReplayError):
+    """An edit that names nothing, or that cannot be made."""
+
+
 class ReceiverError(DebuggerError):
     """A receiver that cannot be started, or cannot go on."""
 

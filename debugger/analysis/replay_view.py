@@ -10,7 +10,17 @@ from typing import Literal, TypeAlias
 
 from runtime.messages import Json
 
-from ..replay.model import CallStatus, Difference, Divergence, Ended, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..replay.model import (
+    CallStatus,
+    Difference,
+    Divergence,
+    Edit,
+    Ended,
+    ReplayCall,
+    ReplayJob,
+    ReplayPlan,
+    ReplayReport,
+)
 from ..store.rows import SpanRow
 from .document import Builder, Document, Line, Piece, Style, json_text
 from .text import cost, duration, lines_of, one_line, visible
@@ -114,6 +124,7 @@ def result_document(report: ReplayReport) -> Document:
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
     if report.fidelity != "exact":
         out.line(Piece(f"! fidelity: {one_line(report.fidelity)}", "warning"))
+    _edits(out, report.edits)
     for i, note in enumerate(report.notes):
         out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
     if report.error:
@@ -141,6 +152,13 @@ def result_document(report: ReplayReport) -> Document:
             out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece("s", "key"),
                      Piece(" saves it beside the recording.", "dim"))  # fmt: skip
     return out.document()
+
+
+def _edits(out: Builder, edits: Iterable[Edit]) -> None:
+    """What a fork changes, word by word where it is a text."""
+    for i, edit in enumerate(edits):
+        out.line(Piece("✎ ", "warning"), Piece(one_line(edit.path), "key"))
+        out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
 
 
 def _saved_time(report: ReplayReport) -> str:
@@ -275,6 +293,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
     out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)), hang=11)
     out.gap()
     out.text("sentence", plan.sentence)
+    _edits(out, plan.edits)
     for i, note in enumerate(plan.notes):
         out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
     if plan.warning:

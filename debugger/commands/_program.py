@@ -36,10 +36,11 @@ def add_program(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         "--tool",
-        metavar="FILE.py:NAME",
+        metavar="[NAME=]FILE.py:NAME",
         action="append",
         default=[],
-        help="a plain function of a Python program that is a tool; its calls are answered as well",
+        help="a plain function of a Python program that is a tool; its calls are answered as well. For a rebuilt "
+        "agent: what implements a tool, NAME=FILE.py:FUNCTION or NAME=!COMMAND",
     )
     group.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
     add_shared(group)
@@ -113,7 +114,7 @@ def _prepare(store: Store, args: Namespace, trace_id: str) -> tuple[Recording, R
         span_id=store.resolve_span(trace_id, args.span) if args.span else None,
         anchor=args.anchor,
         mode=args.mode,
-        tools=args.tools,
+        tools=args.tools or "strict",
         rest_recorded=args.rest == "recorded",
         output=args.output,
     )

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError, ReplayError
 from . import _many, _program
+from ._ask import terminal_prompt
 from ._input import add_input, exit_code, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
     from runtime.journal import ReplayRow
 
-    from ..replay.model import ReplayJob, ReplayReport
+    from ..replay.model import Edit, Mode, ReplayJob, ReplayReport
     from ..replay.recording import Recording
     from ..store import Store
 
@@ -37,6 +38,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="run the agent that the trace implies, rebuilt from it alone; default where no program is found",
     )
     parser.add_argument(
+        "--set",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        help="fork: change what is asked or answered from the cut on, such as system='Be brief.' or model=gpt-5",
+    )
+    parser.add_argument(
+        "--edit", metavar="FILE", type=Path, help="fork: edits from a JSON file, an object of paths and values"
+    )
+    parser.add_argument(
         "--inputs",
         choices=("keep", "drop"),
         default="keep",
@@ -44,15 +55,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mode",
-        choices=("strict", "live"),
+        choices=("strict", "live", "ask"),
         default="strict",
-        help="model requests that the recording cannot answer: stop, or ask the real model (default: strict)",
+        help="model requests that the recording cannot answer: stop, ask the real model, or ask you (default: strict)",
     )
     parser.add_argument(
         "--tools",
-        choices=("strict", "live"),
-        default="strict",
-        help="tool calls that the recording cannot answer: stop, or run the tool (default: strict)",
+        choices=("strict", "live", "ask"),
+        default=None,
+        help="tool calls that the recording cannot answer: stop, run the tool, or ask you (default: strict; live for "
+        "tools that --tool names)",
     )
     parser.add_argument(
         "--input",
@@ -113,7 +125,7 @@ def failed_report(args: Namespace, trace_id: str, why: str) -> ReplayReport:
 
     say(f"trace {trace_id[:12]}: {why}")
     return ReplayReport(
-        job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=args.tools),
+        job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=tools_mode(args)),
         trace_id=None,
         trace_path=None,
         ended="failed",
@@ -131,7 +143,7 @@ def chosen_traces(store: Store, args: Namespace) -> list[str]:
     found = [row.trace_id for row in reversed(store.traces())]
     if not found:
         raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
-    if len(found) > 1 and (args.span or args.output or not args.paths):
+    if len(found) > 1 and (args.span or args.output or args.set or args.edit or not args.paths):
         raise SeveralTracesError(found)
     return found
 
@@ -159,7 +171,7 @@ def _input(text: str | None) -> dict[str, Any] | None:
 def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool] | None = None) -> ReplayReport:
     """Replay one trace; ``cancelled`` is given where it is one of several, whose progress is shown together."""
     from ..replay.model import ReplayJob
-    from ..replay.run import run_replay
+    from ..replay.run import run_replay, stop_here
 
     recording = recording_of(store, trace_id)
     job = ReplayJob(
@@ -169,19 +181,24 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
         agent=args.agent,
         input=_input(args.input),
         mode=args.mode,
-        tools=args.tools,
+        tools=tools_mode(args),
         rest_recorded=args.rest == "recorded",
         output=args.output,
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",
+        edits=_edits(args),
+        named_tools=_named_tools(args),
     )
+    if "ask" in (job.mode, job.tools) and cancelled is not None:
+        raise ReplayError("ask mode is for one trace", hint="choose one with --trace")
+    on_ask = terminal_prompt() if "ask" in (job.mode, job.tools) else stop_here
     if cancelled is None:
         _say_what_runs(recording, job)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
         if cancelled is not None:
             return run_replay(recording, job, file, cancelled=cancelled)
-        report = run_replay(recording, job, file, on_call=progress())
+        report = run_replay(recording, job, file, on_call=progress(), on_ask=on_ask)
     for line in report.printed:
         say(f"the agent printed: {line}")
     for line in report.traceback:
@@ -189,6 +206,46 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
     if job.output and report.trace_fault:
         say(f"{job.output}: the replay's own trace could not be written ({report.trace_fault})")
     return report
+
+
+def tools_mode(args: Namespace) -> Mode:
+    """What tools may do; to name one with ``--tool`` is to let it run."""
+    mode: Mode = args.tools or ("live" if args.tool and args.program is None else "strict")
+    return mode
+
+
+def _named_tools(args: Namespace) -> dict[str, str]:
+    """What ``--tool NAME=FILE.py:FUNCTION`` or ``NAME=!COMMAND`` names.
+
+    Raises: ReplayError: it is neither, or the file is not there.
+    """
+    out: dict[str, str] = {}
+    for text in args.tool:
+        name, equals, target = text.partition("=")
+        file, colon, function = target.rpartition(":")
+        is_function = bool(colon) and function.isidentifier() and Path(file).is_file()
+        if not equals or not name or not (target.startswith("!") or is_function):
+            raise ReplayError(
+                f"--tool {text!r} names no tool with what implements it",
+                hint="write NAME=FILE.py:FUNCTION with a file that is there, or NAME=!COMMAND",
+            )
+        out[name] = target
+    if out and args.agent:
+        raise ReplayError("--tool is for agents rebuilt from a trace; a program brings its own tools")
+    return out
+
+
+def _edits(args: Namespace) -> tuple[Edit, ...]:
+    """The edits of ``--edit`` and ``--set``, those of ``--set`` last."""
+    from ..replay.edits import read_edits, read_set
+
+    edits: tuple[Edit, ...] = ()
+    if args.edit is not None:
+        try:
+            edits = read_edits(args.edit.read_text("utf-8"), str(args.edit))
+        except (OSError, UnicodeDecodeError) as fault:
+            raise ReplayError(f"{args.edit}: cannot be read ({getattr(fault, 'strerror', 'not UTF-8')})") from fault
+    return (*edits, *map(read_set, args.set))
 
 
 def _say_what_runs(recording: Recording, job: ReplayJob) -> None:

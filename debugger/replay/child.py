@@ -12,13 +12,14 @@ import importlib
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import logging
 import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -27,9 +28,10 @@ from typing import Any, TextIO
 from runtime.agents import Agent, Run
 from runtime.agents._revive import type_name_of
 from runtime.errors import ReplayStop
-from runtime.journal import ReplayPolicy, ReplayRow, ReplaySession
-from runtime.messages import json_safe
+from runtime.journal import Edits, Question, ReplayPolicy, ReplayRow, ReplaySession, Supplied, ToolMode
+from runtime.messages import ErrorInfo, Usage, json_safe
 from runtime.snapshot import snapshot_from_json
+from runtime.trace import ModelTurnEnd, TraceEvent
 
 BLOCKED_EVENTS = frozenset(
     f"socket.{name}"
@@ -123,6 +125,48 @@ def _can_be_awaited(found: Callable[..., Any]) -> bool:
     return any(map(inspect.iscoroutinefunction, asked))
 
 
+class Line:
+    """The way to the user, for calls that the recording cannot answer: the parent asks, and says what was said."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        self._tell = tell
+        self._waiting: dict[int, asyncio.Future[Supplied]] = {}
+        self._ids = itertools.count(1)
+
+    async def supply(self, question: Question) -> Supplied:
+        """Ask, and wait for the answer."""
+        number = next(self._ids)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._tell({"type": "ask", "id": number, "question": asdict(question)})
+        try:
+            said = await self._waiting[number]
+        finally:
+            del self._waiting[number]
+        if question.kind == "llm" and said.kind == "result" and not isinstance(said.value, dict):
+            text = {"type": "text", "content": str(said.value)}
+            return Supplied(kind="result", value={"role": "assistant", "parts": [text]})
+        return said
+
+    def take(self, text: str, loop: asyncio.AbstractEventLoop) -> bool:
+        """A line from the parent; False for one that is no answer, and so means the end."""
+        try:
+            message = json.loads(text)
+            said = message["said"]
+            error = ErrorInfo(**said["error"]) if said["error"] else None
+            answer = Supplied(kind=said["kind"], value=said["value"], error=error)
+        except (ValueError, KeyError, TypeError):
+            return False
+        waiting = self._waiting.get(message["answer"])
+        if waiting is not None:
+            loop.call_soon_threadsafe(_settle, waiting, answer)
+        return True
+
+
+def _settle(waiting: asyncio.Future[Supplied], answer: Supplied) -> None:
+    if not waiting.done():
+        waiting.set_result(answer)
+
+
 class _TraceFault(logging.Filter):
     """Keeps the runtime's note that the trace could not be written: it is news for the report, not for the log."""
 
@@ -154,15 +198,21 @@ async def replay(
     recording = snapshot_from_json(job["recording"])
     cut = snapshot_from_json(job["cut"]) if job["cut"] is not None else None
 
+    line = Line(tell)
+    # Of a rebuilt agent's tools only those can run for real that the user named; a new call of another stops it.
+    tools: ToolMode = "safe" if job["script"] is not None and job["tools"] == "live" else job["tools"]
+
     def on_row(row: ReplayRow) -> None:
         tell({"type": "row", "row": asdict(row)})
 
     session = ReplaySession(
         {call_id: frame.journal for call_id, frame in recording.frames.items()},
         cut=None if cut is None else [frame.journal for frame in cut.frames.values()],
-        policy=ReplayPolicy(models=job["mode"], tools=job["tools"], reuse_exhausted=False),
+        policy=ReplayPolicy(models=job["mode"], tools=tools, reuse_exhausted=False),
         open_ended=job["open_ended"],
         on_row=on_row,
+        edits=Edits.from_json(job["edits"]),
+        supply=line.supply,
     )
     run = Run(
         session=session,
@@ -182,7 +232,8 @@ async def replay(
 
     def watch() -> None:
         try:
-            commands.readline()
+            while line.take(commands.readline(), loop):
+                pass
         except (OSError, ValueError):
             return  # the agent has closed the descriptor; the parent has other ways to end it
         # Also at the end of the pipe: then the parent is gone, and nobody waits for the result.
@@ -212,9 +263,17 @@ async def replay(
         "trace_fault": trace_fault.why,
         "divergence": asdict(session.divergence) if session.divergence else None,
         "inferred": session.inferred,
+        "live_usage": live_usage(run.events).to_json(),
         "saved_nano_usd": sum(c for c in spent if c is not None) if any(c is not None for c in spent) else None,
         "saved_ns": sum(outcome.duration_ns or 0 for outcome in session.answered),
     }
+
+
+def live_usage(events: Sequence[TraceEvent]) -> Usage:
+    """What the model turns used that were done for real; None for what no answer told."""
+    spent = [e.outcome.usage for e in events if isinstance(e, ModelTurnEnd) and e.served_by == "live"]
+    known = {name: [v for each in spent if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
+    return Usage(**{name: sum(values) for name, values in known.items() if values})
 
 
 def main(read_fd: int, write_fd: int) -> None:

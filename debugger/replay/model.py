@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from runtime.journal import Difference, Divergence, ReplayRow, RowStatus
-from runtime.messages import Json
+from runtime.messages import Json, Usage
 
-Mode: TypeAlias = Literal["strict", "live"]
-"""What happens when the recording has no answer: stop (a divergence), or do it for real."""
+Mode: TypeAlias = Literal["strict", "live", "ask"]
+"""What happens when the recording has no answer: stop (a divergence), do it for real, or ask the user."""
 Anchor: TypeAlias = Literal["before", "after"]
 CallStatus: TypeAlias = RowStatus
 ReplayCall: TypeAlias = ReplayRow
@@ -21,6 +21,7 @@ __all__ = [
     "CallStatus",
     "Difference",
     "Divergence",
+    "Edit",
     "Ended",
     "Mode",
     "ReplayCall",
@@ -30,6 +31,21 @@ __all__ = [
 ]
 
 Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One change that a fork begins with."""
+
+    path: str
+    """As ``edits`` reads it."""
+    value: Json
+    was: Json = None
+    """What stands there in the recording; None until it was looked up, and where nothing does."""
+
+    def to_json(self) -> dict[str, Json]:
+        """``{"path", "value", "was"}``."""
+        return {"path": self.path, "value": self.value, "was": self.was}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +67,10 @@ class ReplayJob:
     """Where the replay's own trace is written, as OTLP/JSON lines; None keeps it temporary."""
     rebuild: bool = False
     """Run the agent that the trace implies, also where its program is at hand."""
+    edits: tuple[Edit, ...] = ()
+    """With edits it is a fork: it begins at the cut, and the whole recording answers as long as requests match."""
+    named_tools: Mapping[str, str] = field(default_factory=dict)
+    """What implements a tool of a rebuilt agent, by its name: ``FILE.py:FUNCTION`` or ``!COMMAND``."""
     keep_inputs: bool = True
     """Give a rebuilt agent the later messages of the user, also after it took another way than recorded."""
 
@@ -79,6 +99,10 @@ class ReplayPlan:
     """True for an agent rebuilt from the trace: then no program of the user's runs."""
     notes: tuple[str, ...] = ()
     """What a rebuilt agent lacks, or takes as recorded; one sentence each."""
+    edits: tuple[Edit, ...] = ()
+    """The job's, with what stands there in the recording."""
+    later_usage: Usage = field(default_factory=Usage)
+    """What the model calls after the cut had used, or all of them where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +138,10 @@ class ReplayReport:
     """What ran: ``FILE.py:NAME``; None for an agent rebuilt from the trace."""
     notes: tuple[str, ...] = ()
     """What a rebuilt agent lacked, or took as recorded; one sentence each."""
+    edits: tuple[Edit, ...] = ()
+    """The job's, with what stands there in the recording."""
+    live_usage: Usage = field(default_factory=Usage)
+    """What the model calls used that were done for real."""
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

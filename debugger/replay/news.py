@@ -7,13 +7,13 @@ a whole message of the right form; anything else on the pipe is passed over.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-from runtime.journal import Divergence, ReplayRow
-from runtime.messages import Json
+from runtime.journal import Divergence, Question, ReplayRow
+from runtime.messages import Json, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,21 @@ class End:
     inferred: bool = False
     saved_nano_usd: int | None = None
     saved_ns: int | None = None
+    live_usage: Usage = field(default_factory=Usage)
+    """What the model calls used that were done for real."""
     trace_fault: str | None = None
     """Why the replay's own trace could not be written; None when it was."""
 
 
-def read_news(line: bytes) -> ReplayRow | End | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The child waits for what the user says to a call."""
+
+    id: int
+    question: Question
+
+
+def read_news(line: bytes) -> ReplayRow | Ask | End | None:
     """The message of a line; None where it is none of ours."""
     try:
         message: Any = json.loads(line)
@@ -49,6 +59,8 @@ def read_news(line: bytes) -> ReplayRow | End | None:
             return None
         if message.get("type") == "row":
             return msgspec.convert(message.get("row"), ReplayRow)
+        if message.get("type") == "ask":
+            return msgspec.convert(message, Ask)
         return msgspec.convert(message, End) if message.get("type") == "end" else None
     except (ValueError, RecursionError):
         # msgspec.ValidationError is a ValueError.

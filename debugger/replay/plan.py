@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from runtime.messages import Usage
 from runtime.snapshot import Snapshot
 
-from ..errors import EntryPointError
+from ..errors import EditError, EntryPointError
 from .choice import Program, find_program, shown
+from .edits import resolve
 from .entry import EntryPoint
-from .model import Mode, ReplayJob, ReplayPlan
+from .model import Edit, Mode, ReplayJob, ReplayPlan
 from .recording import Recording
 
 
@@ -31,6 +33,11 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
     elif program is not None:
         recording = program.recording
     snapshot = recording.snapshot(job.span_id, job.anchor)
+    edits: tuple[Edit, ...] = ()
+    try:
+        _, edits = resolve(recording, job, is_rebuilt=program is not None and not isinstance(program, EntryPoint))
+    except EditError as fault:
+        problem = f"{fault}; {fault.hint}" if fault.hint else str(fault)
     models, tools = answers_in(snapshot)
     all_models, all_tools = answers_in(recording.whole)
     later_models, later_tools = all_models - models, all_tools - tools
@@ -46,6 +53,8 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         sentence="",
         is_rebuilt=program is not None and not isinstance(program, EntryPoint),
         notes=() if program is None or isinstance(program, EntryPoint) else program.notes,
+        edits=edits,
+        later_usage=usage_after(recording, job),
     )
     return replace(plan, sentence=sentence_of(job, plan))
 
@@ -59,6 +68,14 @@ def answers_in(snapshot: Snapshot) -> tuple[int, int]:
     return counts["prompt"], counts["tool"]
 
 
+def usage_after(recording: Recording, job: ReplayJob) -> Usage:
+    """What the recorded model calls used from the cut on; of the whole trace where there is none."""
+    since = recording.time_of(job.span_id, job.anchor) if job.span_id else None
+    later = [c.usage for c in recording.calls if c.kind == "llm" and (c.start_unix_nano or 0) >= (since or 0)]
+    known = {name: [v for each in later if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
+    return Usage(**{name: sum(values) for name, values in known.items() if values})
+
+
 def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     """What the job would do, in plain words, from the numbers of its plan. Pure, so a dialog can ask at every key."""
     now, later = (plan.model_answers, plan.tool_answers), (plan.later_model_calls, plan.later_tool_calls)
@@ -70,20 +87,45 @@ def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     if plan.entry_point is None:
         return f"{answered}."
     program = f"It runs {plan.entry_point}{', ' if plan.is_rebuilt else ' again '}from its start"
-    recorded_goes_on = job.span_id is not None and not job.rest_recorded and later != (0, 0)
-    lead = " and lets the whole recording answer," if job.span_id is not None and job.rest_recorded else ""
+    goes_on = job.rest_recorded or bool(job.edits)
+    recorded_goes_on = job.span_id is not None and not goes_on and later != (0, 0)
+    lead = " and lets the whole recording answer," if job.span_id is not None and goes_on else ""
     if job.mode == job.tools == "strict" and recorded_goes_on:
         return f"{answered}. {program} and stops at this point."
-    return f"{answered}. {program}{lead} {_ON_MISS[job.mode, job.tools]}."
+    estimate = _estimate(plan.later_usage) if job.mode == "live" else ""
+    return f"{answered}. {program}{lead} {_on_miss(job)}.{estimate}"
 
 
-_ON_MISS: dict[tuple[Mode, Mode], str] = {
-    ("strict", "strict"): "and stops if it asks for anything else",
-    ("live", "strict"): "and then asks the real model; a new tool call stops it",
-    ("strict", "live"): "and then runs tools for real; a new model request stops it",
-    ("live", "live"): "and then asks the real model and runs tools for real",
+def _estimate(usage: Usage) -> str:
+    """What real answers may cost at most, if they are like the recorded ones."""
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return ""
+    tokens = f"{usage.input_tokens or 0:,} tokens in and {usage.output_tokens or 0:,} out"
+    money = "" if usage.cost_nano_usd is None else f", ${usage.cost_nano_usd / 1e9:.4f}"
+    return f" If all these model calls are really asked, that is about {tokens}{money}, as recorded."
+
+
+_MODEL_MISS: dict[Mode, str] = {
+    "strict": "a new model request stops it",
+    "live": "asks the real model",
+    "ask": "asks you for the model's answer",
 }
-"""How a job goes on where the recording has no answer, by what models and tools may do."""
+_TOOL_MISS: dict[Mode, str] = {
+    "strict": "a new tool call stops it",
+    "live": "runs tools for real",
+    "ask": "asks you for the tool's result",
+}
+
+
+def _on_miss(job: ReplayJob) -> str:
+    """How a job goes on where the recording has no answer, by what models and tools may do."""
+    if job.mode == job.tools == "strict":
+        return "and stops if it asks for anything else"
+    if job.mode == "strict":
+        return f"and then {_TOOL_MISS[job.tools]}; {_MODEL_MISS['strict']}"
+    if job.tools == "strict":
+        return f"and then {_MODEL_MISS[job.mode]}; {_TOOL_MISS['strict']}"
+    return f"and then {_MODEL_MISS[job.mode]} and {_TOOL_MISS[job.tools]}"
 
 
 def without_cut(plan: ReplayPlan) -> ReplayPlan:

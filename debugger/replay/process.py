@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from runtime.journal import ReplayRow
+from runtime.journal import ReplayRow, Supplied
 
 from ..errors import ReplayError
-from .news import End, read_news
+from .news import Ask, End, read_news
 from .printed import Printed
 
 PATIENCE_S: Final = 2.0
@@ -103,7 +104,7 @@ class ChildProcess:
         """What the user's program printed, line by line; a flood with its middle left out."""
         return self._printed.lines()
 
-    def messages(self) -> Iterator[ReplayRow | End]:
+    def messages(self) -> Iterator[ReplayRow | Ask | End]:
         """The child's messages as they come, until it ends. Cancelling ends it, politely at first."""
         threading.Thread(target=self._watch, daemon=True).start()
         for line in self._lines():
@@ -169,6 +170,15 @@ class ChildProcess:
                 self._group_ended = True
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, signal.SIGKILL)
+
+    def answer(self, id_: int, said: Supplied) -> None:
+        """What the user says to a call that the child asked about."""
+        line = json.dumps({"answer": id_, "said": asdict(said)}) + "\n"
+        with suppress(OSError), self._writing:
+            # A child that has gone meanwhile needs no answer.
+            data = memoryview(line.encode())
+            while data:
+                data = data[os.write(self._job_write, data[:65536]) :]
 
     def _ask(self) -> None:
         try:

@@ -20,6 +20,9 @@ def report_to_json(report: ReplayReport) -> dict[str, Any]:
             "span_id": job.span_id,
             "anchor": job.anchor if job.span_id else None,
         },
+        "program": report.program,
+        "edits": [edit.to_json() for edit in report.edits],
+        "notes": list(report.notes),
         "mode": job.mode,
         "tools": job.tools,
         "trace_id": report.trace_id,
@@ -31,6 +34,11 @@ def report_to_json(report: ReplayReport) -> dict[str, Any]:
         **counts(report),
         "saved_usd": None if report.saved_nano_usd is None else report.saved_nano_usd / 1e9,
         "saved_ns": report.saved_ns,
+        "live_usage": {
+            "input_tokens": report.live_usage.input_tokens,
+            "output_tokens": report.live_usage.output_tokens,
+            "cost_usd": None if report.live_usage.cost_nano_usd is None else report.live_usage.cost_nano_usd / 1e9,
+        },
         "fidelity": report.fidelity,
         "first_divergence": None
         if divergence is None

@@ -7,18 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from runtime.journal import ReplayRow
+from runtime.journal import Question, ReplayRow, Supplied
 from runtime.messages import Call, Json, canonical_json, json_safe
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
 from .choice import Program, find_program, shown
+from .edits import resolve
 from .model import ReplayJob, ReplayReport
-from .news import ChildError, End
+from .news import Ask, ChildError, End
 from .process import ChildProcess
 from .reconstruct.build import Rebuilt
 from .reconstruct.script import RecordedEnd, script_to_json
 from .recording import Recording
+
+
+def stop_here(question: Question) -> Supplied:
+    """What is said to a question where nobody is there to ask."""
+    return Supplied(kind="stop")
 
 
 def run_replay(
@@ -28,6 +34,7 @@ def run_replay(
     *,
     on_call: Callable[[ReplayRow], None] = lambda row: None,
     cancelled: Callable[[], bool] = lambda: False,
+    on_ask: Callable[[Question], Supplied] = stop_here,
 ) -> ReplayReport:
     """Run the job in a child process; blocks until it has ended.
 
@@ -37,6 +44,8 @@ def run_replay(
         trace_file: where the replay's own trace is written.
         on_call: called with each call as it happens, and again when it settles.
         cancelled: asked often; True ends the child.
+        on_ask: in ``ask`` mode, what the user says to a call that the recording cannot answer; blocks as long as it
+            takes.
 
     Raises:
         RestoreError: the cut cannot be restored.
@@ -47,6 +56,8 @@ def run_replay(
     if isinstance(program, Rebuilt):
         recording = program.recording
     cut = recording.snapshot(job.span_id, job.anchor)
+    edits, job_edits = resolve(recording, job, is_rebuilt=isinstance(program, Rebuilt))
+    job = replace(job, edits=job_edits)
     if any(is_same_file(trace_file, source) for source in recording.sources):
         raise ReplayError(f"{trace_file} is the recording itself", hint="name another file for the replay's own trace")
     try:
@@ -56,13 +67,16 @@ def run_replay(
     rows: dict[str, ReplayRow] = {}
     end: End | None = None
     told = program.shown_by if isinstance(program, Rebuilt) else {}
-    with ChildProcess(_message(recording, job, cut, program, trace_file), cancelled=cancelled) as child:
-        for message in child.messages():
-            if isinstance(message, End):
-                end = _end_with_spans(message, told)
+    message = _message(recording, job, cut, program, trace_file) | {"edits": edits.to_json()}
+    with ChildProcess(message, cancelled=cancelled) as child:
+        for news in child.messages():
+            if isinstance(news, End):
+                end = _end_with_spans(news, told)
+            elif isinstance(news, Ask):
+                child.answer(news.id, on_ask(news.question))
             else:
-                row = _row_with_span(message, told)
-                rows[message.call_id] = row
+                row = _row_with_span(news, told)
+                rows[row.call_id] = row
                 on_call(row)
     if end is not None and end.ended == "not_loaded":
         why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
@@ -84,7 +98,8 @@ def _end_with_spans(end: End, told: Mapping[str, str]) -> End:
 
 def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Program, trace_file: Path) -> dict[str, Any]:
     """The job as the child reads it."""
-    whole_answers = job.rest_recorded or job.span_id is None
+    # A fork runs on from its cut; without edits it would only be the recording again.
+    whole_answers = job.rest_recorded or job.span_id is None or bool(job.edits)
     run = recording.run
     entry = None if isinstance(program, Rebuilt) else program
     return {
@@ -95,6 +110,7 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "folder": str(entry.file.parent if entry and entry.file else Path.cwd()),
         "script": script_to_json(program.script) if isinstance(program, Rebuilt) else None,
         "keep_inputs": job.keep_inputs,
+        "named_tools": dict(job.named_tools),
         "input": _input(recording, job) if entry else {},
         "recording": snapshot_to_json(recording.whole, with_requests=True),
         # A run that was killed or cancelled goes on no further than that, and is no divergence from there.
@@ -105,7 +121,12 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "trace_file": str(trace_file.resolve()),
         "run_name": _run_name(recording, program),
         "service": None,
-        "origin": {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None},
+        "origin": {
+            "trace_id": job.trace_id,
+            "span_id": job.span_id,
+            "anchor": job.anchor if job.span_id else None,
+            "edits": [edit.to_json() for edit in job.edits],
+        },
     }
 
 
@@ -168,6 +189,8 @@ def _report(
         traceback=() if same else end.traceback,
         program=None if isinstance(program, Rebuilt) else program.shown,
         notes=program.notes if isinstance(program, Rebuilt) else (),
+        edits=job.edits,
+        live_usage=end.live_usage,
     )
 
 

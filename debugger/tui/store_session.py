@@ -13,6 +13,8 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..errors import ReplayError
+from ..receiver.child import ReceiverProcess
+from ..receiver.status import Status
 from ..replay.keep import copy_beside
 from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
@@ -32,15 +34,21 @@ class StoreSession(TraceReading):
         paths: what to load; nothing for a library.
         agent: ``FILE.py:NAME`` or ``MODULE:NAME`` that all replays run, whatever their traces name.
         library: what to show instead of paths. The session closes it.
+        listen_words: words for ``retrospan listen``, where its receiver is to be another than by default.
     """
 
-    def __init__(self, paths: Sequence[str | Path], agent: str | None = None, library: Library | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        agent: str | None = None,
+        library: Library | None = None,
+        listen_words: Sequence[str] = (),
+    ) -> None:
         super().__init__()
         self.agent = agent
         self._paths = list(paths)
         self._library = library
         self._reader = library.reader() if library is not None else None
-        self._seen = self._reader.generation if self._reader is not None else 0
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
         self._store = Store.memory()
@@ -50,11 +58,15 @@ class StoreSession(TraceReading):
         self._recorded_at = -1
         """The store's generation when the recording was last known to be up to date."""
         self._lock = Lock()
+        self._listen_words = tuple(listen_words)
+        self._receiver: ReceiverProcess | None = None
 
     def __enter__(self) -> StoreSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._receiver is not None:
+            self._receiver.close()
         self._store.close()
         if self._library is not None:
             self._library.close()
@@ -65,17 +77,29 @@ class StoreSession(TraceReading):
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
         return self._library is not None
 
-    def changed(self) -> bool:
-        """Whether the library has changed since this was last asked. Costs microseconds where it has not."""
-        if self._reader is None:
-            return False
-        before, self._seen = self._seen, self._reader.generation
-        return self._seen != before
+    def version(self) -> int:
+        """Another number whenever the library has changed. Costs microseconds where it has not."""
+        return 0 if self._reader is None else self._reader.generation
 
     def remove(self, trace_id: str) -> None:
         """Take a trace out of the library; one of this session's replays goes with the session anyway."""
         if self._library is not None:
             self._library.remove([trace_id])
+
+    def receive(self, wanted: bool) -> None:
+        """Start or stop the receiver of this session, a process of its own."""
+        with self._lock:
+            runs = self._receiver is not None and self._receiver.status.state != "stopped"
+            if wanted and not runs and self._library is not None:
+                if self._receiver is not None:
+                    self._receiver.close()
+                self._receiver = ReceiverProcess(self._library.folder, self._listen_words)
+            elif not wanted and self._receiver is not None:
+                self._receiver.stop()
+
+    def receiver(self) -> Status | None:
+        """How the receiver is; None where none was started."""
+        return None if self._receiver is None else self._receiver.status
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs; what is read can be listed while it runs."""

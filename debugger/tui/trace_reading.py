@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
-from ..analysis.playhead import StateView, Track, state_view, track_of
+from ..analysis.fidelity import with_conversation
+from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
@@ -83,14 +84,19 @@ class TraceReading:
         """The position of a cut. Raises RestoreError."""
         return self._record(trace_id).cursor.position_of(span_id, anchor)
 
+    @staticmethod
+    def _at(recording: Recording, position: int) -> Snapshot:
+        snapshot = recording.cursor.at(position)
+        # Going through all messages of very many frames would make the playhead wait.
+        small = snapshot.frame_count <= MOST_FRAMES
+        return with_conversation(snapshot, recording.calls) if small else snapshot
+
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         """The state after an event, and what changed since another one. Raises RestoreError."""
         recording = self._record(trace_id)
         cursor = recording.cursor
-        now = cursor.at(position)
-        before: Snapshot | None = None
-        if since is not None and cursor.has_state(since):
-            before = cursor.at(since)
+        now = self._at(recording, position)
+        before = self._at(recording, since) if since is not None and cursor.has_state(since) else None
         source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
         taken = cursor.timeline.events[position].time_unix_nano
         return state_view(position, now, before, since, source=source, taken_unix_nano=taken)

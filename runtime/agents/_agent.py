@@ -16,6 +16,7 @@ from ..tools import Tool, revive_as
 from ..trace import AgentEnd, AgentStart, GenerationEnd, GenerationStart
 from ._body import bodies
 from ._context import Context, current, current_context, current_span
+from ._memory import remember_edits
 from ._revive import outcome_of
 
 P = ParamSpec("P")
@@ -84,6 +85,7 @@ class Agent(Generic[P, R]):
         tokens = current.set(frame), current_span.set(frame.span_id), bodies.set(())
         outcome = Outcome(status="aborted")
         try:
+            remember_edits(frame)
             recorded = run.completed_frame(frame)
             if recorded is not None:
                 _take_over(frame, recorded)

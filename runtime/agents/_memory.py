@@ -59,5 +59,12 @@ def write_memory(context: Context, write: list[Json]) -> None:
     context.run.point(context.span_id, MemoryWrite, first=apply, key=key, **told)
 
 
+def remember_edits(context: Context) -> None:
+    """Write what the replay's user put into the frame's memory, once its place is reached."""
+    session = context.run.session
+    for patch in session.memory_due(context.call_id) if session is not None else ():
+        write_memory(context, [patch.key, patch.value])
+
+
 memory = Memory()
 """The memory of the agent that the code runs in."""

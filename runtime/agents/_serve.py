@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ReplayStop
-from ..journal import Abort, Hit
+from ..journal import Abort, Hit, ReplaySession, Supplied
 from ..messages import ErrorInfo, Json, Outcome, Usage
 from ._context import Context
 from ._revive import revive, type_name_of
@@ -72,7 +72,7 @@ async def serve(
         return Served(again, "journal", hit.outcome.span_id, None, why)
     if hit is not None:
         recorded = hit.outcome
-        by = "reused" if hit.reused else "journal"
+        by = "supplied" if hit.supplied else "reused" if hit.reused else "journal"
         given = replace(
             recorded,
             trace_id=run.trace_id,
@@ -85,6 +85,12 @@ async def serve(
             return Served(given, by, recorded.span_id, None, revive(error))
         return Served(given, by, recorded.span_id, revive_value(recorded.output))
     try:
+        said = await run.session.supplied(call_id) if run.session else None
+        if said is not None:
+            return _supplied(run.session, call_id, said, outcome, revive_value)
+    except ReplayStop as stop:
+        return Served(outcome(status="aborted"), "none", None, None, stop)
+    try:
         value, output, usage, lost = await live()
     except BaseException as error:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
         failed = isinstance(error, Exception)
@@ -96,6 +102,22 @@ async def serve(
         run.session.settle(call_id, failed=False)
     ended = outcome(status="ok", output=output, usage=usage, lost="; ".join(lost) or None)
     return Served(ended, LIVE, None, value)
+
+
+def _supplied(
+    session: ReplaySession | None,
+    call_id: str,
+    said: Supplied,
+    outcome: Callable[..., Outcome],
+    revive_value: Callable[[Json], Any],
+) -> Served:
+    """What the user said, as the outcome of the call."""
+    if session is not None:
+        session.settle(call_id, failed=said.kind == "error", supplied=True)
+    if said.kind == "error":
+        error = said.error or ErrorInfo("Error", "")
+        return Served(outcome(status="error", error=error), "supplied", None, None, revive(error))
+    return Served(outcome(status="ok", output=said.value), "supplied", None, revive_value(said.value))
 
 
 async def _abort(context: Context, call_id: str, abort: Abort) -> BaseException:

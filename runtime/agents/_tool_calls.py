@@ -24,6 +24,7 @@ from ..trace import ToolAttempt, ToolEnd, ToolStart
 from ._adopt import adopt
 from ._body import REQUEST, Body, bodies, note_call
 from ._context import Context, current_context, current_span
+from ._memory import remember_edits
 from ._revive import outcome_of, type_name_of
 from ._serve import Served, serve
 from ._values import APPROVAL, keep_value, take
@@ -140,6 +141,7 @@ class _ToolCall:
             served = await self._through_layers()
         else:
             served = await self._innermost(self.request, self.validated)
+        remember_edits(self.context)
         run.end(
             ToolEnd,
             self.span_id,

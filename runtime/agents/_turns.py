@@ -12,6 +12,7 @@ from ..models import Delta, Done, Model, Reply, TextDelta, collect, stream_of
 from ..trace import ModelTurnEnd, ModelTurnStart
 from ._body import note_call
 from ._context import Context, current_span
+from ._memory import remember_edits
 from ._serve import LIVE, Served, serve
 
 OnDelta: TypeAlias = Callable[[Delta], Awaitable[None] | None]
@@ -28,6 +29,8 @@ async def model_turn(
     Raises: what the model raised, now or when it was recorded; ReplayStop where a replay ends.
     """
     run = context.run
+    if run.session is not None:
+        request = run.session.outgoing(context.call_id, context.agent_id, request)
     content_hash = request.content_hash
     span_id = run.start(ModelTurnStart, current_span.get(), call_id=call_id, content_hash=content_hash, request=request)
 
@@ -46,6 +49,7 @@ async def model_turn(
     served = await serve(context, call_id, span_id, ask, live, message_from_json)
     if served.by == LIVE:
         context.spent.add_model_call(served.outcome.usage, model.id, model.provider)
+    remember_edits(context)
     if run.enable_snapshot:
         context.journal.record("prompt", content_hash, served.outcome, request)
     run.end(

@@ -1,9 +1,21 @@
 """The journal, the one matcher and the replay session."""
 
 from ._difference import Difference, differences_between
+from ._edits import Edits, MemoryPatch, PatchKind, RequestPatch, edited_message
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
-from ._session import STRICT, Divergence, MissMode, ReplayPolicy, ReplayRow, ReplaySession, RowStatus, ToolMode
+from ._rows import (
+    STRICT,
+    Divergence,
+    MissMode,
+    Question,
+    ReplayPolicy,
+    ReplayRow,
+    RowStatus,
+    Supplied,
+    ToolMode,
+)
+from ._session import ReplaySession
 
 __all__ = [
     "STRICT",
@@ -11,19 +23,26 @@ __all__ = [
     "AnyRequest",
     "Difference",
     "Divergence",
+    "Edits",
     "Form",
     "Hit",
     "Journal",
     "JournalEntry",
     "JournalKind",
     "Matcher",
+    "MemoryPatch",
     "Miss",
     "MissMode",
+    "PatchKind",
+    "Question",
     "ReplayPolicy",
     "ReplayRow",
     "ReplaySession",
+    "RequestPatch",
     "RowStatus",
+    "Supplied",
     "ToolMode",
     "differences_between",
+    "edited_message",
     "ordinal",
 ]

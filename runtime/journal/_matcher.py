@@ -34,6 +34,8 @@ class Hit:
     inferred: bool = False
     """True when a part had to be left out of the comparison, because the recording lacks it."""
     content_hash: str = ""
+    supplied: bool = False
+    """True when the user put another outcome in the recorded one's place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +217,14 @@ class Matcher:
         if place is not None:
             place.used_up.update(inside)
             place.values_used_up.update(inside, (tool_span_id,))
+
+    def peek(self, scope: str, kind: JournalKind, request: AnyRequest) -> Outcome | None:
+        """The outcome that ``match`` would give, without using it up; None for a miss."""
+        place = self._scopes.get(scope)
+        if place is None:
+            return None
+        entry = place.journal.map(kind).get(request.content_hash) or self._loose_match(place, kind, request)
+        return place.next_of(kind, entry) if entry is not None else None
 
     def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
         """Recorded outcomes of model turns and tools of the scope, or of one kind, that nothing has used, by start."""

@@ -3,70 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Literal
 
 from ..errors import ReplayStop
-from ..messages import Effect, Outcome
-from ._difference import Difference
+from ..messages import Effect, Outcome, Request, ValueRequest, message_to_json
+from ._edits import Edits, MemoryPatch
 from ._journal import Journal, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
-
-MissMode: TypeAlias = Literal["strict", "live"]
-"""On a miss: stop (a divergence), or do the call for real."""
-ToolMode: TypeAlias = Literal["strict", "safe", "live"]
-"""As ``MissMode``; ``safe`` does for real what changes nothing in the world by what the tool declares of itself, and
-stops at the rest. That is a ``pure`` tool, and an ``idempotent`` one whose same call stands in the recording."""
-RowKind: TypeAlias = Literal["llm", "tool", "value", "agent"]
-RowStatus: TypeAlias = Literal["running", "hit", "reused", "live", "supplied", "missed", "error"]
+from ._rows import Divergence, Question, ReplayPolicy, ReplayRow, RowKind, RowStatus, Supplied, ToolMode
 
 _ROW_KINDS: dict[JournalKind, RowKind] = {"prompt": "llm", "tool": "tool", "value": "value"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayPolicy:
-    """What a replay does where the recording has no answer. The default is the seed's ``run_with``."""
-
-    models: MissMode = "live"
-    tools: ToolMode = "live"
-    reuse_exhausted: bool = True
-    """Give the last outcome again when a hash is asked more often than recorded."""
-    retry_errors: bool = False
-    """Run recorded failures again instead of replaying them; resume after a crash wants that."""
-    skip_completed: bool = False
-    """Give the recorded output of sub-agents that had completed, without running them, where their input is the
-    same."""
-
-
-STRICT = ReplayPolicy(models="strict", tools="strict", reuse_exhausted=False)
-"""The debugger's default: nothing runs that the recording cannot answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayRow:
-    """One call of the replay, as the report shows it."""
-
-    call_id: str
-    kind: RowKind
-    name: str
-    status: RowStatus
-    origin_span_id: str | None = None
-    """The recorded span that answered."""
-    content_hash: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Divergence:
-    """The first request of a replay that the recording does not hold."""
-
-    kind: RowKind
-    name: str
-    call_id: str
-    reason: str
-    """One sentence."""
-    differences: tuple[Difference, ...] = ()
-    nearest_span_id: str | None = None
 
 
 class ReplaySession:
@@ -82,6 +30,8 @@ class ReplaySession:
         policy: what happens on a miss.
         on_row: called with each row as it appears, and again when a running one settles.
         form: as of ``Matcher``.
+        edits: what goes out, or is answered, otherwise than recorded.
+        supply: asks the user, where the policy says ``ask``.
     """
 
     def __init__(
@@ -93,6 +43,8 @@ class ReplaySession:
         policy: ReplayPolicy | None = None,
         on_row: Callable[[ReplayRow], None] | None = None,
         form: Form | None = None,
+        edits: Edits | None = None,
+        supply: Callable[[Question], Awaitable[Supplied]] | None = None,
     ) -> None:
         self.policy = policy or ReplayPolicy()
         self.rows: list[ReplayRow] = []
@@ -103,6 +55,11 @@ class ReplaySession:
         self.answered: list[Outcome] = []
         """The outcomes that were given from the recording, each use once."""
         self._matcher = Matcher(recording, form=form)
+        self._edits = edits or Edits()
+        self._memory = list(self._edits.memory)
+        self._supply = supply
+        self._questions: dict[str, tuple[JournalKind, Question, Miss]] = {}
+        """Calls that wait for what the user says."""
         self._before_cut = None if cut is None else spans_of(cut)
         self._open_ended = open_ended
         self._on_row = on_row
@@ -176,6 +133,8 @@ class ReplaySession:
             outcome = found.outcome
             if self._lies_after_cut(kind, outcome):
                 if not strict:
+                    miss = Miss(reason="the recorded call lies after the cut", nearest=outcome)
+                    self._ask(mode, kind, name, call_id, request, miss)
                     self._go_live(kind, name, call_id, found.content_hash)
                     return None
                 self._stop_at_cut(scope, kind, name, call_id, found)
@@ -185,8 +144,73 @@ class ReplaySession:
             raise self._end("past_cut")
         elif strict:
             raise self._diverge(kind, name, call_id, found)
+        else:
+            self._ask(mode, kind, name, call_id, request, found)
         self._go_live(kind, name, call_id, found.content_hash)
         return None
+
+    def _ask(self, mode: str, kind: JournalKind, name: str, call_id: str, request: MatchRequest, miss: Miss) -> None:
+        if mode != "ask" or self._supply is None or isinstance(request, ValueRequest):
+            return
+        asked = (
+            [message_to_json(message) for message in request.messages]
+            if isinstance(request, Request)
+            else request.arguments
+        )
+        question = Question(
+            kind=_ROW_KINDS[kind],
+            name=name,
+            call_id=call_id,
+            reason=miss.reason,
+            request=asked,
+            proposal=miss.nearest.output if miss.nearest else None,
+            differences=miss.differences,
+        )
+        self._questions[call_id] = kind, question, miss
+
+    async def supplied(self, call_id: str) -> Supplied | None:
+        """What the user says to a call; None where it is to be done for real.
+
+        Raises: ReplayStop: the user ends the replay here.
+        """
+        waiting = self._questions.get(call_id)
+        if waiting is None or self._supply is None:
+            return None
+        kind, question, miss = waiting
+        said = await self._supply(question)
+        with self._lock:
+            del self._questions[call_id]
+            if said.kind == "stop":
+                self._settle(call_id, "missed")
+                raise self._diverge(kind, question.name, call_id, miss, told=True)
+            return None if said.kind == "live" else said
+
+    def outgoing(self, scope: str, agent_id: str, request: Request) -> Request:
+        """The request as it goes out, with the edits that are due."""
+        if not self._edits.requests:
+            return request
+        with self._lock:
+            answer = self._matcher.peek(scope, "prompt", request)
+            return self._edits.applied(agent_id, request, answer.start_unix_nano if answer else None)
+
+    def is_edited(self, span_id: str) -> bool:
+        """Whether the outcome of that recorded span was edited."""
+        return span_id in self._edits.outcomes
+
+    def memory_due(self, scope: str) -> list[MemoryPatch]:
+        """The edits of the frame's memory that are to be made now; each is given once."""
+        if not self._memory:
+            return []
+        with self._lock:
+            due = [patch for patch in self._memory if patch.scope == scope and self._is_reached(patch)]
+            self._memory = [patch for patch in self._memory if patch not in due]
+            return due
+
+    def _is_reached(self, patch: MemoryPatch) -> bool:
+        since = patch.since_unix_nano
+        if since is None:
+            return True
+        return all((left.start_unix_nano or 0) >= since for left in self._matcher.unused(patch.scope))
 
     def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
         """As ``Matcher.unused``."""
@@ -212,10 +236,10 @@ class ReplaySession:
         with self._lock:
             self._add(kind, name, call_id, "live", content_hash)
 
-    def settle(self, call_id: str, *, failed: bool) -> None:
-        """A call that was done for real has ended."""
+    def settle(self, call_id: str, *, failed: bool, supplied: bool = False) -> None:
+        """A call that was done for real, or that the user answered, has ended."""
         with self._lock:
-            self._settle(call_id, "error" if failed else "live")
+            self._settle(call_id, "supplied" if supplied else "error" if failed else "live")
 
     def _settle(self, call_id: str, status: RowStatus) -> None:
         index = self._running.pop(call_id, None)
@@ -285,8 +309,13 @@ class ReplaySession:
 
     def _give(self, kind: JournalKind, name: str, call_id: str, hit: Hit) -> Hit:
         self.inferred = self.inferred or hit.inferred
-        self.answered.append(hit.outcome)
         status: RowStatus = "reused" if hit.reused else "hit"
+        edited = self._edits.outcomes.get(hit.outcome.span_id or "")
+        if edited is not None:
+            outcome = replace(edited, span_id=hit.outcome.span_id)
+            hit, status = replace(hit, outcome=outcome, supplied=True), "supplied"
+        else:
+            self.answered.append(hit.outcome)
         self._add(kind, name, call_id, status, hit.content_hash, hit.outcome.span_id)
         return hit
 

@@ -88,6 +88,8 @@ class Call:
     origin_span_id: str | None = None
     """Only in replays: the recorded span that answered; on the run, the span of the cut."""
     origin_anchor: str | None = None
+    edits: tuple[JsonObject, ...] = ()
+    """Only on the run of a fork: what was changed, each ``{"path", "value", "was"}``."""
     replay_ended: str | None = None
     """Only on the run of a replay: how it ended; see ``RunEnd``."""
     lost: str | None = None

@@ -16,6 +16,7 @@ from ..messages import (
     CallKind,
     ErrorInfo,
     Json,
+    JsonObject,
     Mark,
     Message,
     Outcome,
@@ -41,6 +42,7 @@ from ._events import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -79,6 +81,7 @@ _POINT_FIELDS: dict[type[TraceEvent], tuple[str, ...]] = {
     MemoryWrite: ("key", "value", "deleted"),
     ValueTaken: ("name", "content_hash", "value"),
     Log: ("level", "message", "data"),
+    ToolUsage: ("name", "quantity", "unit", "costs"),
     ToolAttempt: ("content_hash", "request", "outcome"),
 }
 
@@ -135,6 +138,7 @@ def start_attributes(event: TraceEvent) -> Attributes:
             origin = event.origin or {}
             out |= {keys.ORIGIN_TRACE: origin.get("trace_id"), keys.ORIGIN_SPAN: origin.get("span_id")}
             out |= {keys.ORIGIN_ANCHOR: origin.get("anchor")}
+            out |= {keys.EDITS: dump_json(origin["edits"])} if origin.get("edits") else {}
         case AgentStart():
             out |= {keys.OPERATION: "invoke_agent", keys.AGENT_NAME: event.agent_id, keys.KIND: "agent"}
             out |= {keys.CALL_ID: event.call_id, keys.INPUT: dump_json(event.input)}
@@ -289,6 +293,7 @@ def call_of_span(span: Span) -> Call:
         origin_trace_id=_str(a.get(keys.ORIGIN_TRACE)),
         origin_span_id=_str(a.get(keys.ORIGIN_SPAN)),
         origin_anchor=_str(a.get(keys.ORIGIN_ANCHOR)),
+        edits=_edits(a.get(keys.EDITS)),
         replay_ended=_str(a.get(keys.REPLAY_ENDED)),
         lost=_str(a.get(keys.LOST)) or (None if answers else "; ".join(cut) or None),
         inferred=tuple(cut) if answers else (),
@@ -344,6 +349,11 @@ def _definitions(text: Json) -> tuple[ToolDefinition, ...]:
     # Our own spans leave the attribute out when no tools were offered, so absence is knowledge here.
     data = load_json(text)
     return tuple(ToolDefinition.from_json(d) for d in data) if isinstance(data, list) else ()
+
+
+def _edits(text: Json) -> tuple[JsonObject, ...]:
+    data = load_json(text)
+    return tuple(each for each in data if isinstance(each, dict)) if isinstance(data, list) else ()
 
 
 def _str(value: Json) -> str | None:

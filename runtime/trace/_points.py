@@ -23,6 +23,7 @@ from ._events import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -117,13 +118,15 @@ def content_hash_of(call: Call) -> str | None:
 def _start(call: Call, time: int) -> TraceEvent:
     place = _place(call, time, call.start_seq)
     if call.call_id == "root" and call.convention == "retrospan":
-        origin = None
+        origin: dict[str, Json] | None = None
         if call.origin_trace_id:
             origin = {
                 "trace_id": call.origin_trace_id,
                 "span_id": call.origin_span_id,
                 "anchor": call.origin_anchor,
             }
+            if call.edits:
+                origin["edits"] = list(call.edits)
         return RunStart(
             **place,
             name=call.name.removeprefix("invoke_workflow "),
@@ -239,6 +242,15 @@ def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Tra
                     name=str(data["name"]),
                     content_hash=str(data["content_hash"]),
                     value=data.get("value"),
+                )
+            case "tool.usage":
+                unit = data.get("unit")
+                return ToolUsage(
+                    **place,
+                    name=str(data["name"]),
+                    quantity=int(data.get("quantity") or 0),
+                    unit=unit if isinstance(unit, str) else None,
+                    costs={str(key): int(amount) for key, amount in dict(data.get("costs") or {}).items()},
                 )
             case "tool.attempt":
                 asked = data["request"]

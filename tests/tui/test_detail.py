@@ -134,6 +134,7 @@ def test_the_whole_conversation_as_one_thread_and_back(size):
 
 def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():
     session = FakeSession()
+    session.is_library = True
     every = session.span_rows
     session.span_rows = every[:6]
 
@@ -142,14 +143,14 @@ def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():
         assert "following" in desk.screen.splitlines()[0]
         session.span_rows = every
         session.rows[0] = replace(session.rows[0], spans=13)
-        session.generation += 1
+        session.changes += 1
         desk.app.screen._look()
         await desk.settle()
         assert "13 spans" in desk.screen
         assert "1.36 s" in desk.cursor, "the cursor is on the span that started last"
         await desk.press("F", "home", "down", "left")
         session.rows[0] = replace(session.rows[0], spans=14)
-        session.generation += 1
+        session.changes += 1
         desk.app.screen._look()
         await desk.settle()
         assert "580 ms" in desk.cursor or "travel_desk" in desk.cursor

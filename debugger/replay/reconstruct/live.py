@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 
 from runtime.errors import ModelSetupError
-from runtime.messages import Request
+from runtime.messages import Json, Request
 from runtime.models import AnthropicModel, Model, OpenAIModel, Reply
 
 
@@ -31,15 +32,16 @@ class LiveModel:
 
         Raises: ModelError; ModelSetupError where the trace names no provider that is known.
         """
-        sent = replace(request, parameters={k: v for k, v in request.parameters.items() if k not in _NOT_SENT})
-        return await self._real(request.model or self.id).generate(sent)
+        sent = {name: value for name, value in request.parameters.items() if _is_sent(name, value)}
+        return await self._real(request.model or self.id).generate(replace(request, parameters=sent))
 
     def _real(self, name: str) -> Model:
         provider = (self.recorded_provider or "openai").lower()
+        name = name.removeprefix(f"{provider}/")
         if "anthropic" in provider:
             return AnthropicModel(name)
         if "openai" in provider:
-            return OpenAIModel(name)
+            return OpenAIModel(name, base_url=os.environ.get("OPENAI_BASE_URL") or None)
         raise ModelSetupError(
             f"the trace names the provider {provider!r}, which cannot be asked from here",
             provider=provider,
@@ -47,8 +49,13 @@ class LiveModel:
         )
 
 
-_NOT_SENT = frozenset(("stream",))
-"""Parameters that say how an answer travelled."""
+_NOT_SENT = frozenset(("stream", "stream_options", "labels"))
+"""Parameters that say how an answer travelled, or who asked."""
+
+
+def _is_sent(name: str, value: Json) -> bool:
+    """Providers refuse what they do not know, such as the settings of a framework; those are written in other cases."""
+    return value is not None and name not in _NOT_SENT and name.islower()
 
 
 def model_for(name: str | None, provider: str | None) -> Model:

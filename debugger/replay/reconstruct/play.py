@@ -59,10 +59,13 @@ class Player:
     Args:
         script: what to run.
         means: for what is not recorded.
+        steps: those of the script that are run; by default all.
         arguments: of the tool call that opened the frame.
     """
 
-    def __init__(self, script: Script, means: Means, arguments: Json = None) -> None:
+    def __init__(
+        self, script: Script, means: Means, steps: Sequence[Step] | None = None, arguments: Json = None
+    ) -> None:
         self._script = script
         self._means = means
         self._arguments = arguments
@@ -72,7 +75,7 @@ class Player:
         self._gone: dict[int, list[Message]] = {}
         """Turns that took another way, or that were left out because of one: the conversation instead."""
         self._settled = {n: asyncio.Event() for n in range(len(script.turns))}
-        self._order = _order_of(script.root.steps)
+        self._order = _order_of(script.root.steps if steps is None else steps)
         self._values: dict[int, Json] = {}
         """What agents and tools with agents gave, by the identity of their steps."""
 
@@ -148,7 +151,7 @@ class Player:
     async def _wait(self, place: int, turns: Sequence[int]) -> None:
         """Until the turns have ended that a step is made from; those that a wrong clock puts after it cannot be."""
         for n in turns:
-            if self._order.get(n, 0) < self._order[place]:
+            if n in self._order and self._order[n] < self._order[place]:
                 await self._settled[n].wait()
 
     def _settle(self, steps: Sequence[Step]) -> None:
@@ -190,9 +193,10 @@ class Player:
 
     def _gone_before(self, turn: Turn) -> int | None:
         """The turn that this one goes on from, where that took another way or was left out."""
-        return next(
-            (n for n in reversed(_needs(turn)) if n in self._gone and (n != turn.base or n not in self._asked)), None
-        )
+        heard = [n for n in reversed(_heard(turn)) if n in self._gone]
+        if not heard and turn.base in self._gone and turn.base not in self._asked:
+            return turn.base
+        return heard[0] if heard else None
 
     def _messages(self, turn: Turn) -> list[Message]:
         """The messages of a turn's request."""
@@ -250,7 +254,8 @@ class Player:
         arguments = step.arguments
         if step.ref is not None and arguments is None:
             arguments = calls_in(self._said.answers[step.ref.turn])[step.ref.place].arguments
-        if step.inside:
+        session = current_context().run.session
+        if step.inside and not (session is not None and session.is_edited(step.span_id)):
             result = await self._call(step.name, arguments, step.tool_call_id, lambda _: self._inside(step))
         else:
             result = await self._call(step.name, arguments, step.tool_call_id)
@@ -301,7 +306,7 @@ class Player:
         opened = _opened_by(self._script, self._script.root.steps, call.name)
         if opened is None:
             return await self._call(call.name, call.arguments, call.id)
-        again = Player(self._script, self._means, call.arguments)
+        again = Player(self._script, self._means, [opened], call.arguments)
         if isinstance(opened, ToolStep):
             return await self._call(call.name, call.arguments, call.id, lambda _: again._inside(opened))
         await again._agent(opened)
@@ -324,15 +329,20 @@ def _info(error: BaseException) -> ErrorInfo:
     return ErrorInfo(error.type_name, error.message) if isinstance(error, ReplayedError) else ErrorInfo.of(error)
 
 
-def _needs(turn: Turn) -> list[int]:
-    """The turns that a request is made from, in order."""
-    needed = {turn.base} if turn.base is not None else set()
+def _heard(turn: Turn) -> list[int]:
+    """The turns whose answers, or whose tools' results, a request holds, in order."""
+    needed: set[int] = set()
     for slot in turn.slots:
         if isinstance(slot, AnswerOf):
             needed.add(slot.turn)
         elif isinstance(slot, ResultsOf):
             needed.update(ref.turn for ref in slot.refs if ref is not None)
     return sorted(needed)
+
+
+def _needs(turn: Turn) -> list[int]:
+    """The turns that a request is made from, in order."""
+    return sorted({*_heard(turn), *([] if turn.base is None else [turn.base])})
 
 
 def _inputs(turn: Turn) -> list[Given]:

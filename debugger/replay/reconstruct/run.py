@@ -10,12 +10,14 @@ from runtime.messages import Json
 from .live import model_for
 from .play import Means, Player
 from .script import script_from_json
+from .tools import implementations
 
 
 def rebuilt_agent(job: dict[str, Any]) -> Callable[[], Awaitable[Json]]:
     """The agent of the job's script, as a function without parameters."""
     script = script_from_json(job["script"])
-    means = Means(model=model_for, keeps_inputs=job["keep_inputs"])
+    named = implementations(job.get("named_tools", {}))
+    means = Means(model=model_for, tools=named, keeps_inputs=job["keep_inputs"])
 
     async def rebuilt() -> Json:
         return await Player(script, means).run()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import inspect
-from collections.abc import Awaitable, Callable
+import json
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
 from runtime.errors import ToolError
-from runtime.messages import Json, ToolDefinition
+from runtime.messages import Json, ToolDefinition, json_safe
 from runtime.tools import Tool
 
 Implementation: TypeAlias = Callable[[Json], Any]
@@ -56,5 +61,66 @@ def stand_in(name: str, fn: Implementation | None = None, *, runs_agent: bool = 
         definition=ToolDefinition(name),
         arguments_model=BaseModel,
         parameters={},
+        # To name an implementation is to let it run; everything else stops a replay at the first new call.
+        effect="pure" if fn else "committed",
         runs_agent=runs_agent,
     )
+
+
+def implementations(named: Mapping[str, str]) -> dict[str, Implementation]:
+    """The tools that the user named: ``FILE.py:FUNCTION``, or ``!COMMAND`` for a program.
+
+    Raises: whatever a user's module raises on import; AttributeError where it has no such function.
+    """
+    return {
+        name: _command(target[1:]) if target.startswith("!") else _function(target) for name, target in named.items()
+    }
+
+
+def _function(target: str) -> Implementation:
+    file, _, name = target.rpartition(":")
+    path = Path(file).resolve()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    function = getattr(found, "fn", found)
+    if not callable(function):
+        raise AttributeError(f"{path.name} has no function {name!r}")
+
+    async def call(arguments: Json) -> Any:
+        given = arguments if isinstance(arguments, dict) else {}
+        if inspect.iscoroutinefunction(function):
+            return await function(**given)
+        result = await asyncio.to_thread(function, **given)
+        return await result if inspect.isawaitable(result) else result
+
+    return call
+
+
+def _command(line: str) -> Implementation:
+    async def call(arguments: Json) -> Json:
+        """Arguments as JSON on standard input, the result on standard output: JSON, or else text."""
+        program = await asyncio.create_subprocess_exec(
+            *shlex.split(line),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            out, complaint = await program.communicate(json.dumps(json_safe(arguments)[0]).encode())
+        finally:
+            if program.returncode is None:
+                program.kill()
+        if program.returncode:
+            why = complaint.decode("utf-8", "replace").strip().splitlines()
+            raise ToolError(f"{line} ended with exit code {program.returncode}: {why[-1] if why else 'no message'}")
+        text = out.decode("utf-8", "replace").strip()
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+    return call

@@ -28,10 +28,12 @@ _LEAST_TEXT = 3
 _MODELS: dict[Mode, str] = {
     "strict": "what is not recorded stops it",
     "live": "else really asked; may cost money",
+    "ask": "else you give the answer",
 }
 _TOOLS: dict[Mode, str] = {
     "strict": "what is not recorded stops it",
     "live": "else really run; may change things",
+    "ask": "else you give the result",
 }
 
 
@@ -108,7 +110,7 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self._fit(self.size.height)
 
     def _line(self, name: str, key: str, what: str, word: str, sentence: str) -> None:
-        style = "warning" if word == "live" else "good"
+        style = "warning" if word in ("live", "ask") else "good"
         self.query_one(f"#{name}", OneLine).pieces = (
             Run(key, "key"),
             Run(f" {what:<11}", "dim"),
@@ -129,10 +131,10 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self.dismiss(None)
 
     def action_choose(self, what: str) -> None:
-        """Switch between strict and live."""
+        """Switch between strict, live and ask."""
         if self.plan.problem:
             return
-        other: dict[Mode, Mode] = {"strict": "live", "live": "strict"}
+        other: dict[Mode, Mode] = {"strict": "live", "live": "ask", "ask": "strict"}
         if what == "mode":
             self.job = replace(self.job, mode=other[self.job.mode])
         else:

@@ -26,7 +26,7 @@ from ...analysis.tree import Forest, build_forest, context_growth
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
-from ..session import Session
+from ..session import POLL_S, Session
 from ..widgets.detail import Detail, Tab
 from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.filter_line import FilterLine
@@ -92,6 +92,10 @@ class TraceScreen(TraceSearch, TraceTime):
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
         )
+        self._version = 0
+        self._poll: Latest[str, tuple[int, TraceRow | None]] = Latest(
+            self, "poll", self._poll_now, self._grew, self._no_family
+        )
         self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
         self._rhythm: Latest[Forest, Rhythm] = Latest(
             self, "rhythm", lambda forest: rhythm_of(forest, timeline_axis(forest)), self._show_rhythm, self._no_rhythm
@@ -101,8 +105,6 @@ class TraceScreen(TraceSearch, TraceTime):
         )
         self.follows = False
         """The cursor goes to each new span."""
-        self._seen = session.generation
-        self._more: Latest[str, TraceRow | None] = Latest(self, "more", self._find_row, self._show_more, self._no_more)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
         )
@@ -127,7 +129,8 @@ class TraceScreen(TraceSearch, TraceTime):
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
         self._open.ask(self.row.trace_id)
-        self.set_interval(1, self._look)
+        if self._session.is_library:
+            self.set_interval(POLL_S, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
@@ -213,7 +216,26 @@ class TraceScreen(TraceSearch, TraceTime):
     def _no_rhythm(self, _: Forest, error: Exception) -> None:
         self.say(problem_of(error, "").sentence, warning=True)
 
-    # The trace.
+    # The trace, also while it goes on.
+
+    def _look(self) -> None:
+        """See whether something of this trace has been received."""
+        if self.is_current and not self._open.is_running and not self._poll.is_running:
+            self._poll.ask(self.row.trace_id)
+
+    def _poll_now(self, trace_id: str) -> tuple[int, TraceRow | None]:
+        """The library's version and, where that is another one, the trace's row."""
+        version = self._session.version()
+        if version == self._version:
+            return version, None
+        return version, next((row for row in self._session.traces() if row.trace_id == trace_id), None)
+
+    def _grew(self, trace_id: str, found: tuple[int, TraceRow | None]) -> None:
+        self._version, row = found
+        if row is not None and row != self.row:
+            self.row = row
+            self.forget_track()
+            self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:
         forest = build_forest(self._session.spans(trace_id))
@@ -309,27 +331,6 @@ class TraceScreen(TraceSearch, TraceTime):
         self.detail.choose(tab)
         if self.has_class("-narrow"):
             self.focus_pane(self.detail.view)
-
-    # A trace that is still running.
-
-    def _look(self) -> None:
-        """See whether there is more of the trace, if anything was loaded since."""
-        generation = self._session.generation
-        if generation != self._seen and not self._more.is_running:
-            self._seen = generation
-            self._more.ask(self.row.trace_id)
-
-    def _find_row(self, trace_id: str) -> TraceRow | None:
-        return next((row for row in self._session.traces() if row.trace_id == trace_id), None)
-
-    def _show_more(self, trace_id: str, row: TraceRow | None) -> None:
-        if row is not None and row != self.row:
-            self.row = row
-            self.forget_track()
-            self._open.ask(trace_id)
-
-    def _no_more(self, _: str, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_follow(self) -> None:
         """Let the cursor go to each new span, or no longer."""

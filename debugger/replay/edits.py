@@ -1,0 +1,348 @@
+"""The path language of edits: ``PATH=VALUE`` into patches of requests, outcomes and memory.
+
+    [span:ID. | agent:NAME. | tool:NAME.] TARGET
+
+Without a prefix, a target means the model call at the cut, or the first one of the trace. docs/replaying.md lists the
+targets; ``TARGETS`` is that list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Final
+
+from runtime.journal import Edits, MemoryPatch, RequestPatch, edited_message
+from runtime.messages import (
+    Call,
+    ErrorInfo,
+    Json,
+    Message,
+    Outcome,
+    TextPart,
+    ToolDefinition,
+    message_from_json,
+    message_to_json,
+    text_of,
+)
+from runtime.trace import outcome_of
+
+from ..errors import EditError
+from .model import Edit, ReplayJob
+from .recording import Recording
+
+TARGETS: Final = (
+    "system", "messages[N]", "messages[N].text", "messages[+]", "model", "params.NAME", "tools.NAME",
+    "tools.NAME.description", "tools.NAME.parameters", "schema", "answer", "answer.text", "result", "error",
+    "memory.KEY",
+)  # fmt: skip
+"""All targets of a path."""
+
+_PREFIX: Final = re.compile(r"(span|agent|tool):((?:[^.\\]|\\.)+)\.(.+)", re.DOTALL)
+_MESSAGE: Final = re.compile(r"messages\[(-?\d+|\+)\](\.text)?")
+
+
+def read_set(text: str) -> Edit:
+    """The edit of ``--set PATH=VALUE``. The value is JSON where it reads as such, else text.
+
+    Raises: EditError: there is no ``=``, or nothing before it.
+    """
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise EditError(
+            f"--set {text!r} is not PATH=VALUE", hint="such as --set model=gpt-5 or --set system='Be brief.'"
+        )
+    try:
+        return Edit(path=path.strip(), value=json.loads(value))
+    except ValueError:
+        return Edit(path=path.strip(), value=value)
+
+
+def read_edits(text: str, source: str) -> tuple[Edit, ...]:
+    """The edits of a file: an object of paths and values, or a list of ``{"path", "value"}``.
+
+    Raises: EditError: it is neither.
+    """
+    try:
+        data = json.loads(text)
+    except ValueError as fault:
+        raise EditError(f"{source} is not JSON: {fault}") from fault
+    if isinstance(data, Mapping) and isinstance(data.get("edits"), list):
+        data = data["edits"]
+    if isinstance(data, Mapping):
+        return tuple(Edit(path=path, value=value) for path, value in data.items())
+    if isinstance(data, list) and all(isinstance(each, Mapping) and isinstance(each.get("path"), str) for each in data):
+        return tuple(Edit(path=each["path"], value=each.get("value")) for each in data)
+    raise EditError(f"{source} holds no edits", hint='write {"PATH": VALUE, …} or [{"path": …, "value": …}, …]')
+
+
+@dataclass(slots=True)
+class _Made:
+    """What the edits come to."""
+
+    requests: list[RequestPatch]
+    outcomes: dict[str, Outcome]
+    memory: list[MemoryPatch]
+    shown: list[Edit]
+
+
+def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[Edits, tuple[Edit, ...]]:
+    """The patches of a job's edits, and the edits with what stood there before.
+
+    Args:
+        recording: what is replayed; for a rebuilt agent, completed.
+        job: its edits and its cut.
+        is_rebuilt: no code runs that would read memory.
+
+    Raises: EditError: a path names nothing; says which paths there are nearby.
+    """
+    made = _Made([], {}, [], [])
+    for edit in job.edits:
+        _Resolver(recording, job, edit, made, is_rebuilt).resolve()
+    return Edits(requests=tuple(made.requests), outcomes=made.outcomes, memory=tuple(made.memory)), tuple(made.shown)
+
+
+class _Resolver:
+    """One edit."""
+
+    def __init__(self, recording: Recording, job: ReplayJob, edit: Edit, made: _Made, is_rebuilt: bool) -> None:
+        self._recording = recording
+        self._job = job
+        self._edit = edit
+        self._made = made
+        self._is_rebuilt = is_rebuilt
+        found = _PREFIX.fullmatch(edit.path)
+        self._by, self._name, self._target = found.groups() if found else ("", "", edit.path)
+        self._name = re.sub(r"\\(.)", r"\1", self._name)
+
+    def resolve(self) -> None:
+        target = self._target
+        if target in ("result", "error", "answer", "answer.text"):
+            self._outcome()
+        elif target.startswith("memory."):
+            self._memory(target.removeprefix("memory."))
+        elif target == "system" or _MESSAGE.fullmatch(target):
+            self._message()
+        else:
+            self._part()
+
+    # Where
+
+    def _since(self) -> int:
+        """The time of the cut; 0 for the whole trace."""
+        at = self._recording.time_of(self._job.span_id, self._job.anchor) if self._job.span_id else None
+        return at or 0
+
+    def _span(self) -> Call:
+        """The call that ``span:ID`` names."""
+        known = [call for call in self._recording.calls if call.span_id.startswith(self._name)]
+        if len(known) != 1:
+            what = "names several spans" if known else "names no span of the trace"
+            calls = [f"span:{call.span_id}" for call in self._recording.calls if call.kind in ("llm", "tool")]
+            raise self._wrong(f"span:{self._name} {what}", calls)
+        return known[0]
+
+    def _model_call(self) -> Call:
+        """The model call whose request is meant."""
+        if self._by == "span":
+            call = self._span()
+            if call.kind != "llm":
+                raise self._wrong(
+                    f"span:{self._name} is no model call, so it has no {self._target}", ["result", "error"]
+                )
+            return call
+        since = self._since()
+        after = [call for call in self._recording.calls if call.kind == "llm" and (call.start_unix_nano or 0) >= since]
+        if self._by == "agent":
+            after = [call for call in after if self._agent_of(call) == self._name]
+            if not after:
+                agents = [f"agent:{c.agent_name}" for c in self._recording.calls if c.kind == "agent" and c.agent_name]
+                raise self._wrong(f"agent {self._name!r} asks no model here", agents)
+        if not after:
+            raise self._wrong("no model call follows the cut", ["answer.text", "result"])
+        return after[0]
+
+    def _agent_of(self, call: Call) -> str:
+        return self._frame_of(call)[1]
+
+    def _frame_of(self, call: Call) -> tuple[str, str]:
+        """Call id and agent of the frame that the call belongs to."""
+        for frame in self._recording.whole.frames.values():
+            for _, entry in frame.journal:
+                if any(outcome.span_id == call.span_id for outcome in entry.outcomes):
+                    return frame.call_id, frame.agent_id
+        return "root", ""
+
+    # What
+
+    def _message(self) -> None:
+        call = self._model_call()
+        messages = call.input_messages or ()
+        if self._target == "system":
+            index = next((i for i, message in enumerate(messages) if message.role in ("system", "developer")), None)
+            if index is None:
+                raise self._wrong("the request has no system text", self._paths(call))
+        else:
+            found = _MESSAGE.fullmatch(self._target)
+            assert found is not None
+            if found[1] == "+":
+                self._add(call, messages)
+                return
+            index = int(found[1]) + (len(messages) if found[1].startswith("-") else 0)
+            if not 0 <= index < len(messages):
+                raise self._wrong(f"the request has {len(messages)} messages", self._paths(call))
+        old = messages[index]
+        whole = self._target.endswith("]") and not isinstance(self._edit.value, str)
+        new = edited_message(old, self._edit.value if whole or self._edit.value is None else self._text())
+        self._patch("message", call, index=index, digest=old.digest, value=new)
+        self._show(message_to_json(old) if whole else text_of([old]))
+
+    def _add(self, call: Call, messages: Sequence[Message]) -> None:
+        value = self._edit.value
+        new = message_from_json(value) if isinstance(value, Mapping) else Message("user", (TextPart(self._text()),))
+        if not messages:
+            raise self._wrong("the messages of this call were not recorded", [])
+        last = len(messages) - 1
+        self._patch("add", call, index=last, digest=messages[last].digest, value=message_to_json(new))
+        self._show(None)
+
+    def _part(self) -> None:
+        call, target, value = self._model_call(), self._target, self._edit.value
+        agent = self._agent_of(call)
+        if target == "model":
+            self._patch("model", call, agent_id=agent, value=self._text())
+            self._show(call.model)
+        elif target == "schema":
+            if value is not None and not isinstance(value, Mapping):
+                raise EditError(f"{self._edit.path}: a schema is a JSON object")
+            self._patch("schema", call, agent_id=agent, value=value)
+            self._show(call.output_schema)
+        elif target.startswith("params.") and len(target) > len("params."):
+            name = target.removeprefix("params.")
+            self._patch("parameter", call, agent_id=agent, name=name, value=value)
+            self._show(call.parameters.get(name))
+        elif target.startswith("tools."):
+            self._tool(call, agent, target.removeprefix("tools."))
+        else:
+            raise self._wrong("there is no such part of a request", self._paths(call))
+
+    def _tool(self, call: Call, agent: str, rest: str) -> None:
+        known = {tool.name: tool for tool in call.tool_definitions or ()}
+        name, _, field = (rest, "", "") if rest in known else rest.rpartition(".")
+        value = self._edit.value
+        if field in ("description", "parameters") and name in known:
+            old = known[name]
+            text = self._text() if field == "description" else value
+            value = {**old.to_json(), field: text}
+            self._show(getattr(old, field))
+        elif not field and (name in known or isinstance(value, Mapping)):
+            value = None if value is None else {**ToolDefinition.from_json(value).to_json(), "name": name or rest}
+            self._show(known[name].to_json() if name in known else None)
+        else:
+            raise self._wrong("no such tool is offered here", [path for path in self._paths(call) if "tools." in path])
+        self._patch("tool", call, agent_id=agent, name=name or rest, value=value)
+
+    def _outcome(self) -> None:
+        call = self._answered()
+        recorded = outcome_of(call)
+        value = self._edit.value
+        if self._target == "error":
+            info = ErrorInfo(value.get("type", "Error"), value["message"]) if _is_error(value) else None
+            changed = replace(recorded, status="error", output=None, error=info or ErrorInfo("Error", self._text()))
+            self._show(recorded.error.to_json() if recorded.error else None)
+        elif self._target == "result":
+            changed = replace(recorded, status="ok", output=value, error=None)
+            self._show(recorded.output if recorded.error is None else recorded.error.to_json())
+        else:
+            old = call.output_messages[0] if call.output_messages else Message("assistant", ())
+            new = edited_message(old, value if isinstance(value, Mapping) else self._text())
+            changed = replace(recorded, status="ok", output=new, error=None)
+            self._show(text_of([old]))
+        self._made.outcomes[call.span_id] = replace(changed, lost=None)
+
+    def _answered(self) -> Call:
+        """The call whose outcome is meant: a model call for an answer, a tool for a result, either for an error."""
+        kinds = {"result": ("tool",), "error": ("tool", "llm")}.get(self._target, ("llm",))
+        if self._by == "span":
+            call = self._span()
+            if call.kind in kinds:
+                return call
+            raise self._wrong(f"span:{self._name} is a call of another kind", list(TARGETS))
+        since = self._since()
+        at = next((call for call in self._recording.calls if call.span_id == self._job.span_id), None)
+        if not self._by and at is not None and at.kind in kinds:
+            return at
+        after = [c for c in self._recording.calls if c.kind in kinds and (c.start_unix_nano or 0) >= since]
+        if self._by == "tool":
+            after = [call for call in after if call.tool_name == self._name]
+        elif self._by == "agent":
+            after = [call for call in after if self._agent_of(call) == self._name]
+        if not after:
+            calls = [f"tool:{call.tool_name}.result" for call in self._recording.calls if call.kind == "tool"]
+            raise self._wrong("nothing recorded here has one", calls)
+        return after[0]
+
+    def _memory(self, key: str) -> None:
+        if self._is_rebuilt:
+            raise EditError(f"{self._edit.path}: an agent rebuilt from a trace has no code that reads memory",
+                            hint="edit a message instead, such as messages[0].text")  # fmt: skip
+        call = self._model_call()
+        scope, _ = self._frame_of(call)
+        frame = self._recording.whole.frames.get(scope)
+        since = self._since() or None
+        self._made.memory.append(MemoryPatch(scope=scope, since_unix_nano=since, key=key, value=self._edit.value))
+        self._show(frame.memory.get(key) if frame else None)
+
+    # Help
+
+    def _text(self) -> str:
+        value = self._edit.value
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    def _patch(self, kind: Any, call: Call, **fields: Any) -> None:
+        since = call.start_unix_nano if self._by == "span" or self._job.span_id else None
+        self._made.requests.append(RequestPatch(kind=kind, since_unix_nano=since, **fields))
+
+    def _show(self, was: Json) -> None:
+        self._made.shown.append(replace(self._edit, was=was))
+
+    def _paths(self, call: Call) -> list[str]:
+        return list(paths_of(call))
+
+    def _wrong(self, why: str, valid: Sequence[str]) -> EditError:
+        """The error of a path, with the valid ones that are nearest to it."""
+        near = get_close_matches(self._edit.path, valid, n=6, cutoff=0.3) or list(dict.fromkeys(valid))[:6]
+        return EditError(f"{self._edit.path}: {why}", hint=f"paths here: {', '.join(near)}" if near else "")
+
+
+def _is_error(value: Json) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("message"), str)
+
+
+def paths_of(call: Call) -> Iterator[str]:
+    """The paths that name something in a model call's request."""
+    messages = call.input_messages or ()
+    if any(message.role in ("system", "developer") for message in messages):
+        yield "system"
+    for i in range(len(messages)):
+        yield f"messages[{i}].text"
+    yield "messages[+]"
+    yield "model"
+    for name in call.parameters:
+        yield f"params.{name}"
+    for tool in call.tool_definitions or ():
+        yield f"tools.{tool.name}.description"
+    yield "answer.text"
+
+
+def in_words(edit: Edit) -> str:
+    """An edit in one line: what stands where, instead of what."""
+    return f"{edit.path} = {_brief(edit.value)}" + (f" (was {_brief(edit.was)})" if edit.was is not None else "")
+
+
+def _brief(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "…"
