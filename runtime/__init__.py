@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         prompt,
         random,
         reborn,
+        record_tool_usage,
         resource,
         resume,
         run_sync,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "agents": (
         "Agent", "Answer", "Memory", "Run", "agent", "dump_snapshot", "memory", "new_id", "now", "prompt", "random",
-        "reborn", "resource", "resume", "run_sync", "run_with",
+        "reborn", "record_tool_usage", "resource", "resume", "run_sync", "run_with",
     ),
     "errors": (
         "ContextNotFoundError", "ReplayStop", "RuntimeFault", "SnapshotDisabledError", "is_snapshot_disabled_error",
@@ -100,6 +101,7 @@ __all__ = [
     "random",
     "read_events",
     "reborn",
+    "record_tool_usage",
     "resource",
     "restore_snapshot",
     "resume",

@@ -6,13 +6,17 @@ marks too, since several events may share a span id, an end may come twice, or b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from runtime.messages import ErrorInfo, Mark, Outcome, Usage
 from runtime.trace import Span
 
 from ..importers import load_text
+
+NANO_USD: Final = "nano_usd"
+_IN_NANO_USD: Final = {NANO_USD: 1, "micro_usd": 1_000, "usd_cents": 10_000_000}
+"""Units of money that rejelly's users count in, as billionths of a dollar; others are no money that is known here."""
 
 
 class Recorded(NamedTuple):
@@ -35,6 +39,16 @@ def events_of_span(events: Any, places: Any) -> list[Recorded]:
         for event, place in zip(items, where, strict=True)
         if isinstance(event, dict) and isinstance(place, list) and len(place) == 3
     ]
+
+
+def nano_usd(costs: Mapping[str, Any]) -> dict[str, int]:
+    """Costs by unit, those in dollars together. Amounts must be whole numbers, as in rejelly; others are left out."""
+    out: dict[str, int] = {}
+    for unit, amount in costs.items():
+        if type(amount) is int:
+            known = NANO_USD if unit in _IN_NANO_USD else unit
+            out[known] = out.get(known, 0) + amount * _IN_NANO_USD.get(unit, 1)
+    return out
 
 
 def error_of(event: dict[str, Any] | Any) -> ErrorInfo | None:
@@ -122,14 +136,38 @@ def _made(event: dict[str, Any], span: Span, usage: Usage) -> Iterator[tuple[str
             yield "model_turn.start", {}
         case "turn:end":
             yield "model_turn.end", _turn_end(event, span, usage)
-        case "sys:log":
-            yield "log", {"level": str(event.get("level", "info")), "message": str(event.get("message", ""))}
         case _ if kind.endswith(":start"):
             yield "span.start", {}
         case _ if kind.endswith(":end"):
             yield "span.end", {}
         case _:
-            yield "log", {"level": "debug", "message": kind}
+            yield from _point(kind, event)
+
+
+def _point(kind: str, event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The marks of an event that neither starts nor ends anything."""
+    if kind == "sys:log":
+        yield "log", {"level": str(event.get("level", "info")), "message": str(event.get("message", ""))}
+        return
+    if kind == "budget:update":  # what models used stands on their turns
+        for item in _items(event):
+            yield "tool.usage", item
+    yield "log", {"level": "debug", "message": kind}
+
+
+def _items(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What tools used up."""
+    delta = event.get("delta")
+    items = delta.get("items") if isinstance(delta, dict) else None
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and item.get("type") == "tool":
+            costs = item.get("costs")
+            yield {
+                "name": str(item.get("name", "unknown")),
+                "quantity": item.get("quantity") if type(item.get("quantity")) is int else 0,
+                "unit": item.get("unit"),
+                "costs": nano_usd(costs) if isinstance(costs, dict) else {},
+            }
 
 
 def _turn_end(event: dict[str, Any], span: Span, usage: Usage) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, Usage
 from runtime.trace import Span
 
 from ..importers import load_text
-from ._rejelly_marks import Recorded, error_of, events_of_span, is_aborted, marks_of, tool_marks
+from ._rejelly_marks import NANO_USD, Recorded, error_of, events_of_span, is_aborted, marks_of, nano_usd, tool_marks
 from ._view import Promoted, View, text, whole
 from .shapes import messages_of, tool_definitions_of
 
@@ -33,8 +33,6 @@ _KINDS: Final[dict[str, CallKind]] = {
     "promptAgent": "chain",
     "tools:execute": "chain",
 }
-_NANO_USD: Final = {"nano_usd": 1, "micro_usd": 1_000, "usd_cents": 10_000_000}
-"""Units of money that rejelly's users count in, as billionths of a dollar; others are no money that is known here."""
 
 
 def recognises(view: View) -> bool:
@@ -144,17 +142,12 @@ def _turn(start: Mapping[str, Any], end: Mapping[str, Any], model_calls: Any) ->
         "usage": Usage(
             input_tokens=whole(usage.get("promptTokens")),
             output_tokens=whole(usage.get("completionTokens")),
-            cost_nano_usd=_cost(costs),
+            cost_nano_usd=nano_usd(costs).get(NANO_USD),
         ),
         "finish_reasons": None if reason is None else (reason,),
         "content_hash": text(end.get("contentHash")),
         "served_by": "journal" if end.get("cache") is True else None,
     }
-
-
-def _cost(costs: Mapping[str, Any]) -> int | None:
-    known = [amount * _NANO_USD[unit] for unit, amount in costs.items() if unit in _NANO_USD and type(amount) is int]
-    return sum(known) if known else None
 
 
 def _tool(result: Mapping[str, Any]) -> dict[str, Any]:

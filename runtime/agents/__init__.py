@@ -8,6 +8,7 @@ from ._prompt import Answer, prompt
 from ._resources import resource
 from ._resume import resume
 from ._run import Run, run_sync, run_with
+from ._usage import record_tool_usage
 from ._values import new_id, now, random
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "prompt",
     "random",
     "reborn",
+    "record_tool_usage",
     "resource",
     "resume",
     "run_sync",

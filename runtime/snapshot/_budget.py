@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -73,6 +73,17 @@ class UsageStats:
         if usage.cost_nano_usd is not None:
             self.costs[NANO_USD] = self.costs.get(NANO_USD, 0) + usage.cost_nano_usd
             item.costs[NANO_USD] = item.costs.get(NANO_USD, 0) + usage.cost_nano_usd
+
+    def add_tool_use(self, name: str, quantity: int, unit: str | None, costs: Mapping[str, int]) -> None:
+        """Count one report of what a tool used up. O(1)."""
+        self.call_count += 1
+        _add_costs(self.costs, costs)
+        key = ("tool", "", name, unit or "")
+        item = self.items.get(key)
+        if item is None:
+            item = self.items[key] = UsageItem("tool", name, None, unit)
+        item.quantity += quantity
+        _add_costs(item.costs, costs)
 
     def merge(self, other: UsageStats, with_items: bool = True) -> None:
         """Add the other's sums, its items too if wanted; the other stays as it is. Cost: O(items of the other)."""
@@ -208,6 +219,6 @@ class Budget:
         return f"Budget(own={self.own!r}, aggregate={self.aggregate!r})"
 
 
-def _add_costs(into: dict[str, int], costs: dict[str, int]) -> None:
+def _add_costs(into: dict[str, int], costs: Mapping[str, int]) -> None:
     for unit, amount in costs.items():
         into[unit] = into.get(unit, 0) + amount

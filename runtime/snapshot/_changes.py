@@ -129,6 +129,10 @@ def spend(frame: Frame, usage: Usage, model: str | None, provider: str | None) -
     """A model call was paid for: only a word for the log, since budgets are summed apart, once for many calls."""
 
 
+def spend_on_tool(frame: Frame, name: str, quantity: int, unit: str | None, costs: Mapping[str, int]) -> None:
+    """A tool used something up: as for ``spend``, a word for the log."""
+
+
 def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Frame:
     """The root's frame, with what is only true of it as the root, and at this moment."""
     is_derived = root.call_id == ROOT_ID and not facts.has_run

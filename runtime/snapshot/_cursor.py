@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..trace import TraceEvent
 from ._budget import UsageStats
-from ._changes import add_child, concluded, opened, record, spend
+from ._changes import add_child, concluded, opened, record, spend, spend_on_tool
 from ._collector import collector_paused
 from ._errors import Anchor, NoFrameError
 from ._frame import ROOT_ID, Frame, Provenance, Snapshot
@@ -197,11 +197,14 @@ class _Remade:
         frame = self.writable(call_id)
         if what is record:
             record(frame, self._ledger, *args)
-        elif what is spend:
+        elif what is spend or what is spend_on_tool:
             stats = self._spent.get(call_id)
             if stats is None:
                 stats = self._spent[call_id] = UsageStats()
-            stats.add_model_call(*args)
+            if what is spend:
+                stats.add_model_call(*args)
+            else:
+                stats.add_tool_use(*args)
         else:
             what(frame, *args)
             if what is add_child:

@@ -23,6 +23,7 @@ from ..trace import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -36,6 +37,7 @@ from ._changes import (
     opened,
     record,
     spend,
+    spend_on_tool,
     start_generation,
     start_run,
     write_memory,
@@ -112,7 +114,7 @@ class RestoreMachine(Homes):
         if is_last and not shelf.handed_out:
             self._ledger.hand_out()
             found = shelf.frames.copy()
-            if self._sums.spends:
+            if self._sums.spends or self._sums.tool_spends:
                 self._sums.keep([None if slot.up is None else slot.up.index for slot in shelf.slots])
                 late = self._sums.of
                 for index, frame in enumerate(found.values()):
@@ -309,6 +311,14 @@ class RestoreMachine(Homes):
         if slot is not None:
             self._record(slot, "tool", event.content_hash, event, event.outcome, event.request)
 
+    def _tool_usage(self, event: ToolUsage) -> None:
+        slot = self._home(event)
+        if slot is not None:
+            used = (event.name, event.quantity, event.unit, event.costs)
+            self._sums.tool_spends.append((slot.index, *used))
+            if self._log is not None:
+                self._log.append((slot.frame.call_id, spend_on_tool, used))
+
     def _value_taken(self, event: ValueTaken) -> None:
         slot = self._home(event)
         if slot is not None:
@@ -352,6 +362,7 @@ _HANDLERS: dict[type[TraceEvent], Callable[[RestoreMachine, Any], None]] = {
     ToolAttempt: RestoreMachine._tool_attempt,
     MemoryWrite: RestoreMachine._memory_write,
     ValueTaken: RestoreMachine._value_taken,
+    ToolUsage: RestoreMachine._tool_usage,
     SpanStart: RestoreMachine._add_span,
 }
 """What takes the events of each type; the others change no frame."""

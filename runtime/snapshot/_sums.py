@@ -16,6 +16,8 @@ K = TypeVar("K", bound=Hashable)
 
 Spend: TypeAlias = tuple[int, Usage, str | None, str | None]
 """One model call that was paid for: the frame, counted in the order of the starts; usage, model, provider."""
+ToolSpend: TypeAlias = tuple[int, str, int, str | None, Mapping[str, int]]
+"""What a tool used up: the frame, counted in the order of the starts; name, quantity, unit, costs."""
 
 
 class Sums:
@@ -26,6 +28,7 @@ class Sums:
 
     def __init__(self) -> None:
         self.spends: list[Spend] = []
+        self.tool_spends: list[ToolSpend] = []
         self._above: list[int | None] = []
         self._kept: dict[int, tuple[UsageStats | None, UsageStats]] | None = None
         self._lock = threading.Lock()
@@ -45,6 +48,9 @@ class Sums:
                 stats = spent[frame] = UsageStats()
             stats.add_model_call(usage, model, provider)
         self.spends.clear()
+        for frame, name, quantity, unit, costs in self.tool_spends:
+            spent.setdefault(frame, UsageStats()).add_tool_use(name, quantity, unit, costs)
+        self.tool_spends.clear()
         for frame, total in totals(spent, above):
             yield frame, spent.get(frame), total
 

@@ -18,6 +18,7 @@ from ._events import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "ToolAttempt",
     "ToolEnd",
     "ToolStart",
+    "ToolUsage",
     "TraceEvent",
     "TraceFileWriter",
     "ValueTaken",

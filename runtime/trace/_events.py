@@ -193,6 +193,19 @@ class ValueTaken(TraceEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUsage(TraceEvent):
+    """A tool reported what it used up. ``span_id`` is the span it was reported in: the tool's, or the agent's."""
+
+    type: ClassVar[str] = "tool.usage"
+    name: str
+    quantity: int = 0
+    """In ``unit``, such as pages or seconds."""
+    unit: str | None = None
+    costs: dict[str, int] = field(default_factory=dict)
+    """By unit of money; ``nano_usd`` is billionths of a US dollar."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpanStart(TraceEvent):
     """A span that is none of the above starts; it carries ancestry and can be a cut."""
 
@@ -222,7 +235,7 @@ class Log(TraceEvent):
 
 EVENT_TYPES: tuple[type[TraceEvent], ...] = (
     RunStart, RunEnd, AgentStart, AgentEnd, GenerationStart, GenerationEnd, ModelTurnStart, ModelTurnEnd,
-    ToolStart, ToolEnd, ToolAttempt, MemoryWrite, ValueTaken, SpanStart, SpanEnd, Log,
+    ToolStart, ToolEnd, ToolAttempt, MemoryWrite, ValueTaken, ToolUsage, SpanStart, SpanEnd, Log,
 )  # fmt: skip
 """All events."""
 

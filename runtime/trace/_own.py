@@ -42,6 +42,7 @@ from ._events import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -80,6 +81,7 @@ _POINT_FIELDS: dict[type[TraceEvent], tuple[str, ...]] = {
     MemoryWrite: ("key", "value", "deleted"),
     ValueTaken: ("name", "content_hash", "value"),
     Log: ("level", "message", "data"),
+    ToolUsage: ("name", "quantity", "unit", "costs"),
     ToolAttempt: ("content_hash", "request", "outcome"),
 }
 

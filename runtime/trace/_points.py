@@ -23,6 +23,7 @@ from ._events import (
     ToolAttempt,
     ToolEnd,
     ToolStart,
+    ToolUsage,
     TraceEvent,
     ValueTaken,
 )
@@ -241,6 +242,15 @@ def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Tra
                     name=str(data["name"]),
                     content_hash=str(data["content_hash"]),
                     value=data.get("value"),
+                )
+            case "tool.usage":
+                unit = data.get("unit")
+                return ToolUsage(
+                    **place,
+                    name=str(data["name"]),
+                    quantity=int(data.get("quantity") or 0),
+                    unit=unit if isinstance(unit, str) else None,
+                    costs={str(key): int(amount) for key, amount in dict(data.get("costs") or {}).items()},
                 )
             case "tool.attempt":
                 asked = data["request"]

@@ -169,6 +169,22 @@ def test_an_agent_without_a_span_opens_no_frame(tmp_path: Path) -> None:
     assert [frame.agent_id for frame in latest(tmp_path, script).frames.values()] == ["a"]
 
 
+def test_what_tools_used_up_is_in_the_budget_of_their_agent_and_above(tmp_path: Path) -> None:
+    used = [
+        {"type": "tool", "name": "search", "costs": {"micro_usd": 2, "credits": 7}, "quantity": 3, "unit": "pages"},
+        {"type": "tool", "name": "search", "costs": {"micro_usd": "much"}, "quantity": None, "unit": "pages"},
+        {"type": "model", "name": "m", "costs": {"micro_usd": 9}, "tokens": {"prompt": 1, "completion": 1, "total": 2}},
+    ]
+    script = Script().agent("A").agent("B", "A").add("generation:start", "G", "B", generationId=0)
+    script.add("budget:update", "bu", "G", delta={"items": used}).add("budget:update", "bad", "G", delta={"items": 3})
+    snapshot = restore_snapshot(events_in(tmp_path, script.events))
+    inner = next(frame for frame in snapshot.frames.values() if frame.agent_id == "b").budget
+    assert inner.own.costs == {"nano_usd": 2_000, "credits": 7}
+    assert [(item.name, item.quantity, item.unit) for item in inner.own.items.values()] == [("search", 3, "pages")]
+    assert snapshot.root.budget.own.call_count == 0
+    assert snapshot.root.budget.aggregate == inner.own
+
+
 def test_a_second_end_changes_nothing_and_one_before_its_start_is_not_used(tmp_path: Path) -> None:
     script = Script().agent("A").end("C", "A").agent("C", "A").end("A").end("A", result="late")
     frames = latest(tmp_path, script).frames
