@@ -11,7 +11,20 @@ from typing import Literal, TypeAlias
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
-    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "replay", "report", "question", "notes"
+    "app",
+    "screen",
+    "rows",
+    "traces",
+    "filter",
+    "trace",
+    "timeline",
+    "detail",
+    "replay",
+    "report",
+    "question",
+    "fork",
+    "ask",
+    "notes",
 ]
 """A part of the program with keys of its own."""
 
@@ -24,6 +37,8 @@ TITLES: dict[Group, str] = {
     "replay": "replay",
     "report": "report of a replay",
     "question": "before a replay",
+    "fork": "change before a fork",
+    "ask": "a call without a recorded answer",
     "notes": "this page",
     "rows": "moving",
     "screen": "panes",
@@ -98,6 +113,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "and show it", show=True),
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
              "while its tab is on the screen, else the whole trace; asks first", show=True),
+        _key("trace.fork", "f", "fork", "fork", "Change a message, the system text, the model, a tool or its result at "
+             "this span, and run on from there; asks first", show=True),
         _key("trace.next_error", "n", "error(1)", "next error", "Go to the next span in error", show=True),
         _key("trace.previous_error", "N", "error(-1)", "previous error", "Go to the previous span in error"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
@@ -153,6 +170,18 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("question.help", "question_mark", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
+    ],
+    "fork": [
+        _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with this change",
+             show=True),
+        _key("fork.next", "tab", "app.focus_next", "paths / text", "Between the paths and the text", show=True),
+        _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+    ],
+    "ask": [
+        _key("ask.give", "ctrl+s", "give", "go on with this", "Go on with the text as the result", show=True),
+        _key("ask.fail", "ctrl+f", "fail", "let it fail", "Let the call fail with the text as its message", show=True),
+        _key("ask.live", "ctrl+r", "live", "do it for real", "Ask the real model, or run the tool", show=True),
+        _key("ask.stop", "escape", "stop", "stop here", "End the replay here, as a divergence", show=True),
     ],
     "notes": [
         _key("notes.back", "escape", "back", "back", "Close this page", show=True),

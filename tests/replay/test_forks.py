@@ -120,11 +120,11 @@ def test_the_branch_keeps_its_edits(foreign, tmp_path):
 
 def test_memory_is_edited_where_code_reads_it(tmp_path):
     watch = load("order_watch")
-    report = fork(watch, tmp_path, 'memory.states=["lost"]')
+    report = fork(watch, tmp_path, 'memory.seen=["lost"]')
     assert report.first_divergence is not None
     assert "lost" in str(report.first_divergence.differences[0].actual)
     with pytest.raises(EditError, match="no code that reads memory"):
-        fork(watch, tmp_path, "memory.states=[]", rebuild=True)
+        fork(watch, tmp_path, "memory.seen=[]", rebuild=True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from debugger.replay.model import (
     ReplayPlan,
     ReplayReport,
 )
+from debugger.replay.run import stop_here
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
     Call,
@@ -305,7 +307,11 @@ class FakeSession:
         return self.the_plan
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         self._asked("replay")
         self.jobs.append(job)

@@ -22,8 +22,9 @@ from ...analysis.snapshot_view import SnapshotView, snapshot_document
 from ...analysis.timeline import Axis
 from ...analysis.traces import trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest, name_of
-from ...replay.model import Anchor, ReplayJob, ReplayPlan
-from ...store.rows import TraceRow
+from ...replay.edits import editable
+from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
+from ...store.rows import SpanRow, TraceRow
 from ..keymap import bindings
 from ..latest import Latest
 from ..session import Session
@@ -32,6 +33,7 @@ from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.timeline import Timeline, timeline_axis
 from .base import PaneScreen
+from .editor import ForkScreen
 from .notes import NotesScreen, issues_document
 from .question import QuestionScreen
 from .replay import ReplayScreen
@@ -100,6 +102,9 @@ class TraceScreen(PaneScreen):
         )
         self._restore: Latest[Cut, tuple[SnapshotView, ReplayPlan]] = Latest(
             self, "snapshot", self._find_state, self._show_state, self._no_state
+        )
+        self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
+            self, "fork", self._find_choices, self._edit, self._no_choices
         )
         self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
             self, "plan", self._find_plan, self._ask_first, self._no_plan
@@ -321,6 +326,30 @@ class TraceScreen(PaneScreen):
             return
         cut = self.shown_cut
         self._plan.ask((self._job(cut), cut.name if cut else None))
+
+    def action_fork(self) -> None:
+        """Choose what to change at the span under the cursor."""
+        span = self.timeline.selected
+        if span is not None:
+            self._fork.ask(span)
+
+    def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
+        return editable(self._session.call(self.row.trace_id, span.span_id))
+
+    def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
+        if not choices:
+            self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
+            return
+
+        def go_on(edit: Edit | None) -> None:
+            if edit is not None:
+                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=(edit,))
+                self._plan.ask((job, name_of(span)))
+
+        self.app.push_screen(ForkScreen(choices), go_on)
+
+    def _no_choices(self, _: SpanRow, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
 
     def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
         return self._session.plan(wanted[0])
