@@ -24,6 +24,7 @@ from runtime.messages import (
 )
 
 from .document import Builder, Document, Line, Piece, Style, json_lines, json_text
+from .prices import computed_cost
 from .text import cost, count, duration, one_line, plural, size
 from .tree import TreeMark
 
@@ -142,6 +143,9 @@ def _head(out: Builder, view: Conversation) -> None:
     if call.usage.cost_nano_usd is not None:
         pieces.append(Piece(f"   {cost(call.usage.cost_nano_usd)}", "dim"))
     out.line(*pieces)
+    if (computed := computed_cost(call)) is not None:
+        by = f"{cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}, not recorded"
+        out.line(Piece(one_line(by), "dim"), hang=2)
     if served := call.served_by:
         said = {"journal": "answered from the recording", "reused": "answered again from the recording",
                 "live": "run for real", "supplied": "supplied by hand"}.get(served, served)  # fmt: skip

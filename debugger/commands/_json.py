@@ -47,6 +47,9 @@ def trace_to_json(row: TraceRow) -> dict[str, Any]:
 
 def call_to_json(call: Call) -> dict[str, Any]:
     """A call as ``show`` gives it."""
+    from ..analysis.prices import computed_cost
+
+    computed = computed_cost(call)
     return {
         "span_id": call.span_id,
         "parent_span_id": call.parent_span_id,
@@ -65,6 +68,7 @@ def call_to_json(call: Call) -> dict[str, Any]:
         "input_tokens": call.usage.input_tokens,
         "output_tokens": call.usage.output_tokens,
         "cost_usd": usd(call.usage.cost_nano_usd),
+        "computed_cost": None if computed is None else computed.to_json(),
         "finish_reasons": None if call.finish_reasons is None else list(call.finish_reasons),
         "error": None if call.error is None else call.error.to_json(),
         "start_unix_nano": call.start_unix_nano,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FALLBACK_SIZE: Final = (160, 24)
 """Where the output is no terminal, so that nothing has to be cut: wide enough for the span ids."""
+_OF_AGENTS: Final = ("agent", "llm", "tool")
 _MOST_INDENT: Final = 20
 """Levels that are drawn; deeper ones say their depth as a number."""
 _NAME_LEAST: Final = 24
@@ -49,18 +50,23 @@ def run(args: Namespace) -> int:
 
 def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
     """The document piece by piece: whole traces in memory are enough."""
+    from ..analysis.fidelity import trace_fidelity
     from ._json import call_to_json, dump, issue_to_json
 
     yield '{"traces": ['
     for i, row in enumerate(traces):
-        yield f'{", " if i else ""}{{"trace_id": {dump(row.trace_id)}, "name": {dump(row.name)}, "calls": ['
-        for j, call in enumerate(store.calls(row.trace_id)):
+        calls = store.calls(row.trace_id)
+        fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id).to_json()
+        yield f'{", " if i else ""}{{"trace_id": {dump(row.trace_id)}, "name": {dump(row.name)}, '
+        yield f'"fidelity": {dump(fidelity)}, "calls": ['
+        for j, call in enumerate(calls):
             yield (", " if j else "") + dump(call_to_json(call))
         yield "]}"
     yield f'], "issues": {dump([issue_to_json(row) for row in store.issues()])}}}\n'
 
 
 def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
+    from ..analysis.fidelity import trace_fidelity
     from ..analysis.text import clock, cut, duration, one_line, plural
     from ..analysis.tree import build_forest
 
@@ -71,6 +77,11 @@ def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
         head = f"{one_line(row.name)}  {(row.service and one_line(row.service)) or ''}".rstrip()
         yield ("\n" if i else "") + cut(head, width) + "\n"
         yield cut(f"trace {one_line(row.trace_id)}  {', '.join(facts)}", width) + "\n"
+        calls = store.calls(row.trace_id)
+        fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id)
+        # A trace without anything of an agent has no state, and nobody misses it.
+        if fidelity.level != "exact" and any(call.kind in _OF_AGENTS for call in calls):
+            yield cut(f"{fidelity.level}: {one_line('; '.join(fidelity.reasons))}", width) + "\n"
         for line in tree_lines(build_forest(store.spans(row.trace_id)), width):
             yield line + "\n"
 

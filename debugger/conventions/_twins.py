@@ -124,6 +124,8 @@ def _filled(call: Call, twin: Call) -> Call:
         changes["parameters"] = twin.parameters
     if not call.has_result and twin.has_result:
         changes |= {"result": twin.result, "has_result": True}
+    if call.error is not None and not call.error.message and twin.error is not None and twin.error.message:
+        changes["error"] = twin.error
     answered = "output_messages" in changes or "has_result" in changes
     if answered or (call.lost is None and "input_messages" in changes):
         changes["lost"] = twin.lost

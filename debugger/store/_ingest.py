@@ -121,7 +121,10 @@ class Ingest:
             for source in iter_sources(
                 paths, lambda path, reason: self.note(path, None, reason, True), self._is_wanted
             ):
-                self._load(source)
+                if self.spans + self.logs and self._cancelled():
+                    self.was_cancelled = True
+                else:
+                    self._load(source)
                 if self.was_cancelled:
                     break
             self.flush()

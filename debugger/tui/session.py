@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.snapshot_view import SnapshotView
+from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+
+POLL_S: Final = 0.4
+"""How often screens ask whether the library has changed, which costs microseconds."""
 
 
 class Session(Protocol):
@@ -30,11 +34,17 @@ class Session(Protocol):
     def is_library(self) -> bool:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
 
-    def changed(self) -> bool:
-        """Whether the library has changed since this was last asked; cheap."""
+    def version(self) -> int:
+        """Another number whenever the library has changed; cheap. Each screen remembers the one that it shows."""
 
     def remove(self, trace_id: str) -> None:
         """Take a trace out of the library."""
+
+    def receive(self, wanted: bool) -> None:
+        """Start or stop a receiver that fills the library; it goes with the session. Only where a library is shown."""
+
+    def receiver(self) -> Status | None:
+        """How the receiver is; None where none was started. Cheap."""
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs. Traces that are read already can be listed while it runs."""

@@ -13,8 +13,11 @@ from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.fidelity import with_conversation
 from ..analysis.snapshot_view import SnapshotView, snapshot_view
 from ..errors import ReplayError
+from ..receiver.child import ReceiverProcess
+from ..receiver.status import Status
 from ..replay.keep import copy_beside
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
@@ -33,14 +36,20 @@ class StoreSession:
         paths: what to load; nothing for a library.
         agent: ``FILE.py:NAME`` or ``MODULE:NAME`` that all replays run, whatever their traces name.
         library: what to show instead of paths. The session closes it.
+        listen_words: words for ``retrospan listen``, where its receiver is to be another than by default.
     """
 
-    def __init__(self, paths: Sequence[str | Path], agent: str | None = None, library: Library | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        agent: str | None = None,
+        library: Library | None = None,
+        listen_words: Sequence[str] = (),
+    ) -> None:
         self.agent = agent
         self._paths = list(paths)
         self._library = library
         self._reader = library.reader() if library is not None else None
-        self._seen = self._reader.generation if self._reader is not None else 0
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
         self._store = Store.memory()
@@ -48,11 +57,15 @@ class StoreSession:
         self._numbers = itertools.count(1)
         self._recording: Recording | None = None
         self._lock = Lock()
+        self._listen_words = tuple(listen_words)
+        self._receiver: ReceiverProcess | None = None
 
     def __enter__(self) -> StoreSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._receiver is not None:
+            self._receiver.close()
         self._store.close()
         if self._library is not None:
             self._library.close()
@@ -63,17 +76,29 @@ class StoreSession:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
         return self._library is not None
 
-    def changed(self) -> bool:
-        """Whether the library has changed since this was last asked. Costs microseconds where it has not."""
-        if self._reader is None:
-            return False
-        before, self._seen = self._seen, self._reader.generation
-        return self._seen != before
+    def version(self) -> int:
+        """Another number whenever the library has changed. Costs microseconds where it has not."""
+        return 0 if self._reader is None else self._reader.generation
 
     def remove(self, trace_id: str) -> None:
         """Take a trace out of the library; one of this session's replays goes with the session anyway."""
         if self._library is not None:
             self._library.remove([trace_id])
+
+    def receive(self, wanted: bool) -> None:
+        """Start or stop the receiver of this session, a process of its own."""
+        with self._lock:
+            runs = self._receiver is not None and self._receiver.status.state != "stopped"
+            if wanted and not runs and self._library is not None:
+                if self._receiver is not None:
+                    self._receiver.close()
+                self._receiver = ReceiverProcess(self._library.folder, self._listen_words)
+            elif not wanted and self._receiver is not None:
+                self._receiver.stop()
+
+    def receiver(self) -> Status | None:
+        """How the receiver is; None where none was started."""
+        return None if self._receiver is None else self._receiver.status
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs; what is read can be listed while it runs."""
@@ -116,7 +141,8 @@ class StoreSession:
         recording = self._record(trace_id)
         source = next((row.source for row in self.traces() if row.trace_id == trace_id), "")
         taken = recording.time_of(span_id, anchor)
-        return snapshot_view(recording.snapshot(span_id, anchor), source=source, taken_unix_nano=taken)
+        snapshot = with_conversation(recording.snapshot(span_id, anchor), recording.calls)
+        return snapshot_view(snapshot, source=source, taken_unix_nano=taken)
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""

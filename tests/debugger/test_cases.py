@@ -37,7 +37,7 @@ def test_orphans_and_cycles_are_each_shown_once(store: Store, capsys: pytest.Cap
     _, out, _ = shown(capsys, "01-orphans-cycles.jsonl")
     lines = out.splitlines()
     assert "7 spans" in lines[1]
-    assert len(lines) == 2 + 7
+    assert len(lines) == 3 + 7, "two lines of head, how faithful it is, and the spans"
     for mark in ("ff missing", "cycle cut here", "names itself as parent"):
         assert sum(mark in line for line in lines) == 1
 

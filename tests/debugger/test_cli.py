@@ -41,7 +41,7 @@ LIST_KEYS = [
 CALL_KEYS = [
     "span_id", "parent_span_id", "kind", "name", "convention", "agent_name", "provider", "model", "input_messages",
     "output_messages", "tool_name", "tool_call_id", "arguments", "result", "input_tokens", "output_tokens", "cost_usd",
-    "finish_reasons", "error", "start_unix_nano", "duration_ns",
+    "computed_cost", "finish_reasons", "error", "start_unix_nano", "duration_ns",
 ]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(LANGCHAIN), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert list(shown) == ["traces", "issues"]
-    assert [list(trace) for trace in shown["traces"]] == [["trace_id", "name", "calls"]] * 2
+    assert [list(trace) for trace in shown["traces"]] == [["trace_id", "name", "fidelity", "calls"]] * 2
     calls = shown["traces"][1]["calls"]
     assert [list(call) for call in calls] == [CALL_KEYS] * 14
     starts = [call["start_unix_nano"] for call in calls]
@@ -193,8 +193,9 @@ def test_the_tree(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "invoke_agent travel_desk  travel-desk"
     assert lines[1].startswith("trace a59f3a80754b72e03c49b9badeabda0b")
-    assert lines[2].startswith("agent     invoke_agent travel_desk")
-    assert lines[6].startswith("├ llm       chat gpt-4o-mini")
+    assert lines[2].startswith("inferred: the memory is not recorded; the conversation of the last model call")
+    assert lines[3].startswith("agent     invoke_agent travel_desk")
+    assert lines[7].startswith("├ llm       chat gpt-4o-mini")
     assert any(text.startswith("├ tool      execute_tool book_museum  ! ") for text in lines)
     assert lines[-3].startswith("│   ├ tool      execute_tool search_guide") or "search_guide" in lines[-3]
 

@@ -17,6 +17,8 @@ def same_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in list(os.environ):
         if name == "NO_COLOR" or (name.startswith("TEXTUAL") and not name.startswith("TEXTUAL_SNAPSHOT")):
             monkeypatch.delenv(name)
+    # Pictures must not change with the version of a price list.
+    monkeypatch.setattr("debugger.analysis.prices._is_installed", lambda: False)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield

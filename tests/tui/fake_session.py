@@ -9,6 +9,7 @@ from pathlib import Path
 
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
 from debugger.errors import DebuggerError
+from debugger.receiver.status import Status
 from debugger.replay.model import (
     Anchor,
     Difference,
@@ -252,6 +253,8 @@ class FakeSession:
         self.kept: list[str] = []
         self.is_library = False
         self.has_changed = threading.Event()
+        self.changes = 0
+        self.receiver_status: Status | None = None
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -264,14 +267,24 @@ class FakeSession:
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
 
-    def changed(self) -> bool:
-        changed = self.has_changed.is_set()
+    def version(self) -> int:
+        self.changes += self.has_changed.is_set()
         self.has_changed.clear()
-        return changed
+        return self.changes
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")
         self.rows = [row for row in self.rows if row.trace_id != trace_id]
+
+    def receive(self, wanted: bool) -> None:
+        self._asked("receive")
+        at = "127.0.0.1:4318" if wanted else None
+        self.receiver_status = Status(
+            state="listening" if wanted else "stopped", http=at, grpc=None, library="library", spans=1234
+        )
+
+    def receiver(self) -> Status | None:
+        return self.receiver_status
 
     def traces(self) -> list[TraceRow]:
         self._asked("traces")

@@ -9,6 +9,7 @@ from typing import Any
 from runtime.messages import ErrorInfo
 
 from .door import Door
+from .mcp import McpDesk
 
 
 @dataclass(slots=True)
@@ -16,6 +17,7 @@ class Told:
     """The routes, and what came in over them."""
 
     routes: dict[str, Any] = field(default_factory=dict)
+    desk: McpDesk | None = None
     frameworks: set[str] = field(default_factory=set)
     """Frameworks whose tools an adapter has taken in hand."""
 
@@ -38,7 +40,17 @@ def routes_of(door: Door) -> Told:
         door.tool_ran(_text(body["call_id"]), body.get("value"), info)
         return {}
 
+    desk = told.desk = McpDesk(door)
+
+    def mcp(body: Any) -> dict[str, Any]:
+        return desk.ask(_text(body["server"]), body["message"])
+
+    def mcp_told(body: Any) -> dict[str, Any]:
+        desk.told(_text(body["server"]), body["message"])
+        return {}
+
     told.routes = {"/adapter/hello": hello, "/adapter/tool": tool, "/adapter/ran": ran}
+    told.routes |= {"/adapter/mcp": mcp, "/adapter/mcp-told": mcp_told}
     return told
 
 

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from runtime.messages import ErrorInfo, Usage
 
 from ..model import Mode
 from . import chat, messages, responses
 from .door import Door, Turn
+from .mcp import McpDesk
 from .reading import UnreadableRequestError
 from .speaking import Answer, Fault, Speaker
-from .upstream import Reading, Real, Upstream
+from .upstream import Listening, Reading, Real, Upstream
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 64 << 20
 """Of a request's body."""
@@ -50,6 +55,7 @@ class Endpoint:
         upstream: where requests go that the door sends on; None where it never does.
         mode: what becomes of paths that nothing here speaks: refused in ``strict``.
         extras: further routes below the token, by path.
+        desk: what answers MCP clients at ``/mcp``.
     """
 
     def __init__(
@@ -59,11 +65,13 @@ class Endpoint:
         upstream: Upstream | None = None,
         mode: Mode = "strict",
         extras: Mapping[str, Extra] | None = None,
+        desk: McpDesk | None = None,
     ) -> None:
         self.door = door
         self.upstream = upstream
         self.mode = mode
         self.extras = dict(extras or {})
+        self.desk = desk
         self.token = secrets.token_urlsafe(24)
         self._http = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
@@ -94,7 +102,9 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, *_: Any) -> None:
-        """A client that breaks off is no news."""
+        """A client that breaks off is no news; everything else is a fault of ours."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            logger.exception("the endpoint failed at a request")
 
 
 def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
@@ -138,6 +148,9 @@ class _Handler(BaseHTTPRequestHandler):
         bare = path.partition("?")[0]
         if bare in self.endpoint.extras:
             self._extra(self.endpoint.extras[bare], body)
+            return
+        if bare == "/mcp" and self.endpoint.desk is not None:
+            self._mcp(self.endpoint.desk, path, body)
             return
         speaker = next((each for end, each in _SPEAKERS.items() if bare.endswith(end)), None)
         if speaker is None:
@@ -227,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _extra(self, route: Extra, body: bytes) -> None:
         try:
             found = route(json.loads(body))
-        except (ValueError, KeyError, TypeError, RecursionError) as fault:
+        except (AttributeError, ValueError, KeyError, TypeError, RecursionError) as fault:
             self._send(400, "application/json", _bytes({"error": f"{type(fault).__name__}: {fault}"}))
         else:
             self._send(200, "application/json", _bytes(found))
@@ -257,6 +270,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _unknown(self, path: str, body: bytes | None) -> None:
         bare = path.partition("?")[0]
+        if bare == "/mcp" and self.endpoint.desk is not None:
+            # A client that listens for more, or takes its leave: nothing of it is recorded.
+            self._mcp_beside(path)
+            return
         if bare not in self.endpoint.door.unread:
             self.endpoint.door.unread.append(bare)
         if self.endpoint.upstream is None or self.endpoint.mode == "strict":
@@ -269,6 +286,41 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             with real.body:
                 self._stream(real, real.blocks())
+
+    def _mcp_beside(self, path: str) -> None:
+        server = parse_qs(path.partition("?")[2]).get("server", [""])[0]
+        if self.endpoint.upstream is None or self.endpoint.mode == "strict":
+            self._send(200 if self.command == "DELETE" else 405, "application/json", b"")
+            return
+        real = self.endpoint.upstream.reach(server, self.command, dict(self.headers.items()), None)
+        if isinstance(real, OSError):
+            self._fault(chat.SPEAKER, _unreachable(real))
+        else:
+            with real.body:
+                self._stream(real, real.blocks())
+
+    def _mcp(self, desk: McpDesk, path: str, body: bytes) -> None:
+        """One message of an MCP client over HTTP, for the server that the query names."""
+        server = parse_qs(path.partition("?")[2]).get("server", [""])[0]
+        try:
+            found = desk.ask(server, json.loads(body))
+        except (ValueError, RecursionError):
+            self._send(400, "application/json", b"{}")
+            return
+        if found["do"] == "reply":
+            self._send(200, "application/json", _bytes(found["message"]))
+        elif found["do"] == "nothing":
+            self._send(202, "application/json", b"")
+        elif self.endpoint.upstream is None:
+            self._send(502, "application/json", b"{}")
+        else:
+            real = self.endpoint.upstream.reach(server, self.command, dict(self.headers.items()), body)
+            if isinstance(real, OSError):
+                self._fault(chat.SPEAKER, _unreachable(real))
+                return
+            listening = Listening(lambda message: desk.told(server, message), real)
+            with real.body:
+                self._stream(real, listening.pass_through(real.blocks()))
 
     # Answers of the real endpoint --------------------------------------------------------------------------
 

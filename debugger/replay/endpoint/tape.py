@@ -17,6 +17,7 @@ from runtime.messages import (
     Outcome,
     ToolCallPart,
     ToolCallResponsePart,
+    ToolDefinition,
     ToolRequest,
     text_of,
 )
@@ -48,6 +49,8 @@ class Tape:
     """The model turns and tool calls below each tool's span."""
     tools: tuple[str, ...] = ()
     """The names of all tools that were called or offered."""
+    definitions: tuple[ToolDefinition, ...] = ()
+    """The tools that models were offered, each name once."""
     models: tuple[str, ...] = ()
     last_text: str | None = None
     """The text of the last recorded answer."""
@@ -90,6 +93,7 @@ def tape_of(
         texts_of_spans=shown.by_span,
         inside=_inside(calls),
         tools=tuple(sorted(_tool_names(calls))),
+        definitions=tuple({tool.name: tool for turn in turns for tool in turn.tool_definitions or ()}.values()),
         models=tuple(sorted({c.model for c in turns if c.model})),
         last_text=text_of(last.output_messages or ()) if last and last.error is None else None,
         last_error=last.error if last else None,

@@ -9,7 +9,7 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message as Headers
 from typing import IO, Any, Final
@@ -93,7 +93,19 @@ class Upstream:
 
         Raises: OSError: there is no answer.
         """
-        request = urllib.request.Request(self.bases[name].rstrip("/") + path, data=body, method=method)
+        return self._open(self.bases[name].rstrip("/") + path, method, headers, body)
+
+    def reach(self, url: str, method: str, headers: Mapping[str, str], body: bytes | None) -> Real | OSError:
+        """Pass a request on to any address that the program named."""
+        if urlsplit(url).scheme not in ("http", "https"):
+            return OSError(f"{url!r} is no http or https address")
+        try:
+            return self._open(url, method, headers, body)
+        except OSError as fault:
+            return fault
+
+    def _open(self, url: str, method: str, headers: Mapping[str, str], body: bytes | None) -> Real:
+        request = urllib.request.Request(url, data=body, method=method)
         for key, value in headers.items():
             if key.lower() not in _OURS:
                 request.add_header(key, value)
@@ -106,6 +118,35 @@ class Upstream:
         found: Headers = answer.headers
         kept = tuple((k, v) for k, v in found.items() if k.lower() not in _OURS and k.lower() != "content-encoding")
         return Real(status, kept, found.get_content_type(), answer)
+
+
+class Listening:
+    """Hears the JSON messages of an answer while it passes through: one document, or the data of events."""
+
+    def __init__(self, hear: Callable[[Any], None], real: Real) -> None:
+        self._hear = hear
+        self._streams = real.content_type == "text/event-stream"
+        self._kept = bytearray()
+
+    def pass_through(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The blocks as they come."""
+        for block in blocks:
+            self._kept += block
+            while self._streams and (end := self._kept.find(b"\n")) >= 0:
+                line = bytes(self._kept[:end]).strip()
+                del self._kept[: end + 1]
+                if line.startswith(b"data:"):
+                    self._read(line[5:])
+            yield block
+        if not self._streams:
+            self._read(bytes(self._kept))
+
+    def _read(self, data: bytes) -> None:
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            return  # no message of the protocol
+        self._hear(message)
 
 
 class Reading:

@@ -143,7 +143,7 @@ def _run(
     cancelled: Callable[[], bool] | None = None,
 ) -> ProgramEnd:
     told = routes_of(door)
-    with Endpoint(door, upstream=upstream, mode=mode, extras=told.routes) as endpoint:
+    with Endpoint(door, upstream=upstream, mode=mode, extras=told.routes, desk=told.desk) as endpoint:
         env = environment_for(endpoint, strict=mode == "strict", adapters=adapters, endpoints=dict(options.endpoints))
         exit_code = _wait(options, env, cancelled)
     error = ErrorInfo("exit", f"exit code {exit_code}") if exit_code else None

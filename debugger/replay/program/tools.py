@@ -17,6 +17,8 @@ _FRAMEWORKS: Final = {
     "langgraph": "langchain",
     "pydantic_ai": "pydantic-ai",
     "agents": "openai-agents",
+    "mcp": "mcp",
+    "fastmcp": "mcp",
 }
 """Modules whose import says that an adapter takes the tools in hand."""
 _MOST_FILES: Final = 200

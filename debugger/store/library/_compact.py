@@ -11,6 +11,8 @@ MOST = 10
 """Segments that are left alone."""
 FEWEST = 5
 """What is left of more than the most."""
+CHEAP_BYTES = 100_000_000
+"""More than this is copied only where there are twice too many: whoever loads a small file should not wait for it."""
 
 
 def chosen(segments: list[Segment]) -> list[Segment]:
@@ -18,7 +20,11 @@ def chosen(segments: list[Segment]) -> list[Segment]:
     if len(segments) <= MOST:
         return []
     smallest = sorted(segments, key=lambda segment: (segment.bytes, segment.position))
-    return sorted(smallest[: len(segments) - FEWEST + 1], key=lambda segment: segment.position)
+    picked = smallest[: len(segments) - FEWEST + 1]
+    if len(segments) <= 2 * MOST:
+        while sum(segment.bytes for segment in picked) > CHEAP_BYTES:
+            picked.pop()
+    return sorted(picked, key=lambda segment: segment.position) if len(picked) > 1 else []
 
 
 def compact(place: Place, catalog: Catalog) -> None:

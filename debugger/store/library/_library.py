@@ -273,7 +273,7 @@ class Library:
             yield
         except OSError as fault:
             raise LibraryError.from_system(self.folder, fault) from fault
-        except (duckdb.IOException, duckdb.OutOfMemoryException, sqlite3.Error) as fault:
+        except (duckdb.OperationalError, duckdb.FatalException, sqlite3.Error) as fault:
             raise LibraryError.from_database(self.folder, fault) from fault
 
 

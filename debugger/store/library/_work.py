@@ -90,6 +90,8 @@ class Work:
         database.execute(f"create table summary as {sql_text('trace_list')}")
         traces = len(database.query("library/segment_ids"))
         spans, _ = database.query("counts")[0]
+        # Closing writes what is still in the log as well, but is silent when the disk is full.
+        database.execute("force checkpoint")
         database.close()
         source, target = self._folder / self.name, self._place.segments / self.name
         _sync(source)

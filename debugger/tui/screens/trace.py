@@ -27,7 +27,7 @@ from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
 from ...store.rows import SpanRow, TraceRow
 from ..keymap import bindings
 from ..latest import Latest
-from ..session import Session
+from ..session import POLL_S, Session
 from ..widgets.detail import Detail, Tab
 from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
@@ -112,6 +112,10 @@ class TraceScreen(PaneScreen):
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
         )
+        self._version = 0
+        self._poll: Latest[str, tuple[int, TraceRow | None]] = Latest(
+            self, "poll", self._poll_now, self._grew, self._no_family
+        )
         self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
@@ -157,6 +161,8 @@ class TraceScreen(PaneScreen):
         self.timeline.focus()
         self.detail.put({"snapshot": _no_cut_document()})
         self._open.ask(self.row.trace_id)
+        if self._session.is_library:
+            self.set_interval(POLL_S, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
@@ -196,7 +202,25 @@ class TraceScreen(PaneScreen):
     def _draw_ruler(self) -> None:
         self.query_one("#ruler", OneLine).pieces = self.timeline.header_pieces()
 
-    # The trace.
+    # The trace, also while it goes on.
+
+    def _look(self) -> None:
+        """See whether something of this trace has been received."""
+        if self.is_current and not self._open.is_running and not self._poll.is_running:
+            self._poll.ask(self.row.trace_id)
+
+    def _poll_now(self, trace_id: str) -> tuple[int, TraceRow | None]:
+        """The library's version and, where that is another one, the trace's row."""
+        version = self._session.version()
+        if version == self._version:
+            return version, None
+        return version, next((row for row in self._session.traces() if row.trace_id == trace_id), None)
+
+    def _grew(self, trace_id: str, found: tuple[int, TraceRow | None]) -> None:
+        self._version, row = found
+        if row is not None and row != self.row:
+            self.row = row
+            self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:
         forest = build_forest(self._session.spans(trace_id))

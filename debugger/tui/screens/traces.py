@@ -13,10 +13,11 @@ from textual.message import Message
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural, size
 from ...analysis.traces import SORTS, list_title, trace_name
+from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
 from ..latest import Latest
-from ..session import Session
+from ..session import POLL_S, Session
 from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
@@ -34,11 +35,10 @@ EMPTY = (
     "i shows what was odd in the input; q leaves.",
 )
 
-_POLL_S = 1.0
-"""How often the library is asked whether it has changed, which costs microseconds."""
 EMPTY_LIBRARY = (
     "The library is empty.",
     "",
+    "l                      receives traces from running programs, here and now",
     "retrospan load FILE …  brings traces in, also while this is open",
     "retrospan FILE …       opens a file or folder without the library",
     "retrospan demo         opens the sample traces that come with Retrospan",
@@ -46,6 +46,22 @@ EMPTY_LIBRARY = (
 
 _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
+
+
+def receiver_pieces(status: Status) -> Iterable[Drawable]:
+    """What the header says of the receiver."""
+    if status.state == "stopped":
+        if status.problem:
+            yield Run("   not receiving (see the notice; l tries again)", "warning")
+        return
+    if status.state == "listening":
+        yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
+        rate = f", {status.spans_per_second:,.0f}/s" if status.spans_per_second >= 1 else ""
+        yield Run(f"  {plural(status.spans, 'span')}{rate}", "dim")
+    else:
+        yield Run(f"   receiver: {status.state}…", "warning")
+    if status.problem:
+        yield Run(f"   {one_line(status.problem)}", "warning")
 
 
 class LoadMoved(Message):
@@ -77,7 +93,12 @@ class TracesScreen(PaneScreen):
         self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
-        self._poll: Latest[None, bool] = Latest(self, "poll", self._poll_now, self._polled, self._failed)
+        self._receiver: Status | None = None
+        self._switch: Latest[bool, None] = Latest(self, "receive", session.receive, self._switched, self._not_switched)
+        self._version = 0
+        self._poll: Latest[None, tuple[int, Status | None]] = Latest(
+            self, "poll", self._poll_now, self._polled, self._failed
+        )
         self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
         self._list: Latest[None, tuple[list[TraceRow], list[IssueRow]]] = Latest(
             self, "list", self._list_now, self._listed, self._failed
@@ -103,6 +124,8 @@ class TracesScreen(PaneScreen):
             yield Run(f"   sorted by {table.sort}", "warning")
         if self._loading:
             yield Run(f"   {self._progress_text()}", "warning")
+        if self._receiver is not None:
+            yield from receiver_pieces(self._receiver)
 
     def _progress_text(self) -> str:
         done = self._progress
@@ -126,8 +149,10 @@ class TracesScreen(PaneScreen):
 
     def offered(self, binding: Binding) -> Binding | None:
         """Esc is offered while it does something."""
-        if binding.id == "traces.remove" and not self._session.is_library:
+        if binding.id in ("traces.remove", "traces.receive") and not self._session.is_library:
             return None
+        if binding.id == "traces.receive" and self._receives:
+            return replace(binding, description="stop receiving")
         if binding.id != "traces.cancel":
             return super().offered(binding)
         if self._loading:
@@ -142,19 +167,27 @@ class TracesScreen(PaneScreen):
         self.query_one(TraceList).focus()
         self._load.ask(None)
         if self._session.is_library:
-            self.set_interval(_POLL_S, self._look)
+            self.set_interval(POLL_S, self._look)
 
     def _look(self) -> None:
         """See whether another process has brought traces in."""
         if self.is_current and not self._loading and not self._poll.is_running:
             self._poll.ask(None)
 
-    def _poll_now(self, _: None) -> bool:
-        return self._session.changed()
+    def _poll_now(self, _: None) -> tuple[int, Status | None]:
+        return self._session.version(), self._session.receiver()
 
-    def _polled(self, _: None, has_changed: bool) -> None:
-        if has_changed:
+    def _polled(self, _: None, found: tuple[int, Status | None]) -> None:
+        version, receiver = found
+        if version != self._version:
+            self._version = version
             self._list.ask(None)
+        if receiver != self._receiver:
+            before, self._receiver = self._receiver, receiver
+            if receiver is not None and receiver.problem and (before is None or before.problem != receiver.problem):
+                self.say(receiver.problem, warning=True)
+            self.draw_header()
+            self.offer_keys()
 
     def on_unmount(self) -> None:
         """Let a load end."""
@@ -278,6 +311,25 @@ class TracesScreen(PaneScreen):
     def action_issues(self) -> None:
         """List what was odd in the input."""
         self.app.push_screen(NotesScreen("notes on the input", issues_document(self._issues)))
+
+    @property
+    def _receives(self) -> bool:
+        return self._receiver is not None and self._receiver.state in ("starting", "listening")
+
+    def action_receive(self) -> None:
+        """Start to receive traces, or stop."""
+        if self._session.is_library:
+            self._switch.ask(not self._receives)
+        else:
+            self.say("Traces are received into the library; `retrospan` without a file opens it.", warning=True)
+
+    def _switched(self, _: bool, __: None) -> None:
+        self._look()
+
+    def _not_switched(self, wanted: bool, error: Exception) -> None:
+        self._failed(
+            None, error, "the receiver could not be started" if wanted else "the receiver could not be stopped"
+        )
 
     def action_cancel(self) -> None:
         """Stop loading, else clear the filter."""

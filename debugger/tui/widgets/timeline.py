@@ -66,14 +66,20 @@ class Timeline(Drawn):
     # Data.
 
     def show(self, forest: Forest, axis: Axis | None) -> None:
-        """Show a trace, all of it expanded, keeping the span under the cursor where it is still there."""
+        """Show a trace, expanded but for what was folded already, with the cursor on the same span if it is there."""
         kept = self.selected
+        folded = [self.forest.rows[index].span_id for index, is_folded in enumerate(self._collapsed) if is_folded]
         self.forest, self.axis = forest, axis
         self._collapsed = bytearray(len(forest))
         self.row_indices = array("i", range(len(forest)))
-        place = forest.find(kept.span_id) if kept is not None else None
         self.loading_text = "This trace has no spans."
-        self.redraw(len(self.row_indices), place or 0)
+        for span_id in folded:
+            if (index := forest.find(span_id)) is not None and forest.size[index] > 1:
+                self._collapsed[index] = 1
+        if any(self._collapsed):
+            self.row_indices = self._visible(0, len(forest))
+        place = forest.find(kept.span_id) if kept is not None else None
+        self.redraw(len(self.row_indices), 0 if place is None else bisect_left(self.row_indices, place))
         if len(forest):
             self.post_message(self.Selected(self, self.index))
 
@@ -228,15 +234,18 @@ class Timeline(Drawn):
         if not self._collapsed[index]:
             return
         self._collapsed[index] = 0
-        end = index + self.forest.size[index]
+        row = bisect_left(self.row_indices, index)
+        self.row_indices[row + 1 : row + 1] = self._visible(index + 1, index + self.forest.size[index])
+        self.redraw(len(self.row_indices))
+
+    def _visible(self, start: int, end: int) -> array[int]:
+        """What is to be seen of a part of the forest whose first span is."""
         shown = array("i")
-        at = index + 1
+        at = start
         while at < end:
             shown.append(at)
             at += self.forest.size[at] if self._collapsed[at] else 1
-        row = bisect_left(self.row_indices, index)
-        self.row_indices[row + 1 : row + 1] = shown
-        self.redraw(len(self.row_indices))
+        return shown
 
     def _fold(self, index: int) -> None:
         """Hide what is below a span."""
@@ -284,12 +293,7 @@ class Timeline(Drawn):
             self.row_indices = array("i", range(len(self.forest)))
         else:
             self._collapsed = bytearray([below > 1 for below in size])
-            shown = array("i")
-            at = 0
-            while at < len(self.forest):
-                shown.append(at)
-                at += size[at]
-            self.row_indices = shown
+            self.row_indices = self._visible(0, len(self.forest))
         row = bisect_left(self.row_indices, kept)
         if row == len(self.row_indices) or self.row_indices[row] != kept:
             row -= 1  # The kept span is hidden: its top-level span stands just before where it would be.

@@ -47,8 +47,10 @@ def tape_for(recording: Recording, *, left_out: Any = None, **job: Any) -> Tape:
 
 
 @contextmanager
-def replaying(recording: Recording, path: Path | None = None, **job: Any) -> Iterator[Endpoint]:
-    door = Door(Trail(path, name="replay", input={}), tape_for(recording, **job))
+def replaying(
+    recording: Recording, path: Path | None = None, *, left_out: Any = None, **job: Any
+) -> Iterator[Endpoint]:
+    door = Door(Trail(path, name="replay", input={}), tape_for(recording, left_out=left_out, **job))
     with Endpoint(door, extras=routes_of(door).routes) as endpoint:
         yield endpoint
 

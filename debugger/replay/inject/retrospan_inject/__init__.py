@@ -18,7 +18,7 @@ def start() -> None:
     door = Door(settings["url"], settings["port"])
     if settings.get("block"):
         network.block(settings["port"])
-    if settings.get("tools") == "answer":
-        hooks.install(door)
+    if settings.get("tools"):
+        hooks.install(door, answers=settings["tools"] == "answer")
     if settings.get("functions"):
         functions.install(door, settings["functions"])

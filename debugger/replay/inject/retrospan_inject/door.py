@@ -57,6 +57,7 @@ class Door:
     """The way to the endpoint; each question has a connection of its own, so any thread may ask."""
 
     def __init__(self, url: str, port: int) -> None:
+        self.url = url
         self._port = port
         self._path = urlsplit(url).path
 
@@ -75,6 +76,14 @@ class Door:
     def hello(self, framework: str) -> None:
         """An adapter is in place."""
         self._post("/adapter/hello", {"framework": framework})
+
+    def mcp(self, server: str, message: Any) -> dict[str, Any]:
+        """What to do with a message of an MCP client."""
+        return self._post("/adapter/mcp", {"server": server, "message": message})
+
+    def mcp_told(self, server: str, message: Any) -> None:
+        """What a real MCP server said."""
+        self._post("/adapter/mcp-told", {"server": server, "message": message})
 
     def ask(self, name: str, arguments: Any, tool_call_id: Any = None) -> Call:
         """What to do with a tool call.

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     Patch = Callable[[ModuleType, Door], None]
 
 
-def install(door: Door) -> None:
-    """Watch for the modules that adapters reach into."""
+def install(door: Door, *, answers: bool) -> None:
+    """Watch for the modules that adapters reach into; while a program is recorded, only for MCP's."""
     from . import langchain, mcp, openai_agents, pydantic_ai
 
-    patches: dict[str, Patch] = {**langchain.PATCHES, **openai_agents.PATCHES, **pydantic_ai.PATCHES, **mcp.PATCHES}
+    patches: dict[str, Patch] = dict(mcp.PATCHES)
+    if answers:
+        patches = {**patches, **langchain.PATCHES, **openai_agents.PATCHES, **pydantic_ai.PATCHES}
     sys.meta_path.insert(0, _Finder(door, patches))
 
 

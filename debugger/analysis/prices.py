@@ -1,0 +1,103 @@
+"""What a model call would cost by a price list, for recordings that name no cost. Never mixed with recorded cost.
+
+The list is the one that the package genai-prices ships (extra ``prices``); nothing is fetched. What the list does not
+know, or what the recording does not say (tokens, model, provider), has no price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+from runtime.messages import Call
+
+_PACKAGE: Final = "genai-prices"
+_PROVIDERS: Final = {
+    "aws.bedrock": "aws",
+    "az.ai.inference": "azure",
+    "az.ai.openai": "azure",
+    "azure.ai.inference": "azure",
+    "azure.ai.openai": "azure",
+    "gcp.gemini": "google",
+    "gcp.gen_ai": "google",
+    "gcp.vertex_ai": "google",
+    "mistral_ai": "mistral",
+    "vertex_ai": "google",
+    "x_ai": "x-ai",
+}
+"""Words of the semantic conventions that the price list spells in another way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputedCost:
+    """A cost that was not recorded but computed."""
+
+    nano_usd: int
+    prices: str
+    """The price list and its version: ``genai-prices 0.2.3``."""
+    priced_as: str
+    """Provider and model in the words of the list."""
+    price_date: str
+    """The day for which the price was looked up: that of the call (ISO)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``show --json`` gives it."""
+        return {
+            "usd": self.nano_usd / 1_000_000_000,
+            "prices": self.prices,
+            "priced_as": self.priced_as,
+            "price_date": self.price_date,
+        }
+
+
+def computed_cost(call: Call) -> ComputedCost | None:
+    """The price of a model call, cached input at its own price; None where cost is recorded or anything is unknown.
+
+    Cost: the first call imports the price list, about a second; call it in a worker.
+    """
+    usage = call.usage
+    if call.kind not in ("llm", "embedding") or usage.cost_nano_usd is not None or call.start_unix_nano is None:
+        return None
+    tokens = (usage.input_tokens, usage.output_tokens or 0, usage.cached_tokens or 0)
+    given, told, cached = tokens
+    model = call.response_model or call.model
+    if given is None or (usage.output_tokens is None and call.kind == "llm") or model is None or call.provider is None:
+        return None
+    if min(given, told, cached) < 0 or cached > given or not _is_installed():
+        return None
+    try:
+        moment = datetime.fromtimestamp(call.start_unix_nano / 1_000_000_000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    provider = _PROVIDERS.get(call.provider, call.provider)
+    for name in dict.fromkeys((model, call.model or model)):
+        if (found := _price(name.rpartition("/")[2], provider, given, told, cached, moment)) is not None:
+            return found
+    return None
+
+
+@lru_cache(maxsize=1)
+def _is_installed() -> bool:
+    try:
+        return bool(version(_PACKAGE))
+    except PackageNotFoundError:
+        return False
+
+
+def _price(model: str, provider: str, given: int, told: int, cached: int, moment: datetime) -> ComputedCost | None:
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=given, output_tokens=told, cache_read_tokens=cached or None)
+    try:
+        found = calc_price(usage, model, provider_id=provider, genai_request_timestamp=moment)
+    except (LookupError, ValueError):
+        return None  # no such provider or model in the list, or a usage that it has no price for
+    return ComputedCost(
+        nano_usd=round(found.total_price * 1_000_000_000),
+        prices=f"{_PACKAGE} {version(_PACKAGE)}",
+        priced_as=f"{found.provider.id}/{found.model.id}",
+        price_date=moment.date().isoformat(),
+    )

@@ -1,0 +1,113 @@
+"""The receiver under load: rates to durable and to queryable, memory, and nothing lost after a kill.
+
+Usage: ``python -m tests.bench.bench_receiver [SECONDS] [EXPORTERS]``, from the repository's root. Exporters send the
+generated spans over HTTP, 100 a request, for so many seconds; then the receiver is killed in the middle and started
+again, and every acknowledged span has to be in the library.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+from debugger.store import Library
+
+from .generate import SPANS_PER_TRACE
+from .protobuf import requests
+
+_KEPT = 40
+"""Prepared requests; their trace ids are written anew for each sending."""
+
+
+def start(library: Path) -> tuple[subprocess.Popen[str], str]:
+    """A receiver and its address."""
+    words = ["listen", "--library", str(library), "--http-port", "0", "--no-grpc", "--json"]
+    process = subprocess.Popen([sys.executable, "-m", "debugger.cli", *words], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        status = json.loads(line)
+        if status["state"] == "listening":
+            return process, status["http"]
+    raise SystemExit("the receiver did not start")
+
+
+def drain(stream: IO[str], last: list[dict[str, object]]) -> None:
+    """Read the status lines on, keeping the newest."""
+    for line in stream:
+        last[:] = [json.loads(line)]
+
+
+def memory_mb(pid: int) -> float:
+    """The peak of a process' memory."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(text.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def main(seconds: float, exporters: int) -> None:
+    """Run it and print the figures."""
+    bodies = list(requests(_KEPT * SPANS_PER_TRACE))
+    places = [body[body.index(b"\x0a\x10") + 2 :][:16] for body in bodies]
+    acknowledged: set[bytes] = set()
+    ending = threading.Event()
+
+    def export(number: int, address: str) -> None:
+        connection = http.client.HTTPConnection(address)
+        at = 0
+        while not ending.is_set():
+            at += 1
+            trace = number.to_bytes(4, "big") + at.to_bytes(12, "big")
+            body = bodies[at % _KEPT].replace(places[at % _KEPT], trace)
+            try:
+                connection.request("POST", "/v1/traces", body, {"content-type": "application/x-protobuf"})
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                return
+            if answer.status == 200:
+                acknowledged.add(trace)
+
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "library"
+        process, address = start(library)
+        assert process.stdout is not None
+        last: list[dict[str, object]] = []
+        threading.Thread(target=drain, args=(process.stdout, last), daemon=True).start()
+        threads = [threading.Thread(target=export, args=(n, address)) for n in range(exporters)]
+        began = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        took = time.perf_counter() - began
+        spans = len(acknowledged) * SPANS_PER_TRACE
+        seen = int(str(last[0]["in_library"])) if last else 0
+        peak = memory_mb(process.pid)
+        process.kill()
+        ending.set()
+        for thread in threads:
+            thread.join()
+        print(f"durable:   {spans:>9,} spans in {took:.1f} s, {spans / took:,.0f} a second; peak {peak:.0f} MB")
+        print(f"queryable: {seen:>9,} at the same moment, {seen / took:,.0f} a second")
+        began = time.perf_counter()
+        process, _ = start(library)
+        process.send_signal(2)
+        process.communicate()
+        print(f"the rest is in the library {time.perf_counter() - began:.1f} s after the restart")
+        with Library.open(library) as opened:
+            traces = {row.trace_id: row.spans for row in opened.reader().traces()}
+        lost = [trace for trace in acknowledged if traces.get(trace.hex()) != SPANS_PER_TRACE]
+        print(f"{len(acknowledged):,} requests acknowledged, {len(lost)} of them not whole in the library")
+        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+        if lost:
+            raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60, int(sys.argv[2]) if len(sys.argv) > 2 else 20)

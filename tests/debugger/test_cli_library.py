@@ -1,0 +1,154 @@
+"""The commands on the library: what they print, what they take, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from debugger.cli import main
+from debugger.commands._progress import Progress, progress_text
+from debugger.store import LoadProgress
+from tests.support.repo import ROOT
+
+SAMPLES = ROOT / "sample_traces"
+TRAVEL = "d47eb1c4fe5a0c5b5021b22b2d59a511"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RETROSPAN_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
+    assert main(list(map(str, words))) == code
+    return capsys.readouterr().out
+
+
+def document(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
+    return json.loads(said(capsys, *words, code=code))
+
+
+def test_an_empty_library_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == []
+    assert "the library is empty; `retrospan load FILE`" in err
+    for words in (["snapshot"], ["replay"]):
+        assert main(words) == 2
+        assert "the library is empty" in capsys.readouterr().err
+
+
+def test_what_was_loaded_is_read_without_a_path(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    path = SAMPLES / "travel_desk.otlp.jsonl"
+    found = document(capsys, "load", path, SAMPLES / "order_watch.otlp.jsonl", "--json")
+    assert found["library"] == str(home / "library")
+    assert (found["spans"], found["traces"], found["known"], found["cancelled"]) == (27, 2, [], False)
+    assert document(capsys, "load", path, "--json")["known"] == [str(path)]
+    both = [path, SAMPLES / "order_watch.otlp.jsonl"]
+    assert document(capsys, "list", "--json") == document(capsys, "list", *both, "--json")
+    for command in ("show", "snapshot"):
+        from_library = document(capsys, command, "--trace", "d47e", "--json")
+        from_file = document(capsys, command, path, "--json")
+        for each in (from_library, from_file):
+            for volatile in ("timestamp", "processId"):
+                each.pop(volatile, None)
+        assert from_library == from_file
+    report = document(capsys, "replay", "--trace", "d47e", "--json")
+    assert (report["ended"], report["same_output"]) == ("done", True)
+
+
+def test_a_trace_of_the_library_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "load", SAMPLES)
+    for words in (["show"], ["snapshot"], ["replay"]):
+        assert main(words) == 2
+        assert "--trace" in capsys.readouterr().err
+
+
+def test_removing_and_rebuilding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    copy = tmp_path / "travel.jsonl"
+    copy.write_bytes((SAMPLES / "travel_desk.otlp.jsonl").read_bytes())
+    said(capsys, "load", copy, SAMPLES / "order_watch.otlp.jsonl")
+    assert said(capsys, "library", "remove", "c4ec").startswith("removed 1 trace;")
+    assert main(["library", "remove", "c4ec"]) == 2
+    capsys.readouterr()
+    copy.unlink()
+    found = document(capsys, "library", "rebuild", "--json")
+    assert found["missing"] == [str(copy)]
+    assert [row["trace_id"] for row in document(capsys, "list", "--json")] == [TRAVEL]
+    info = document(capsys, "library", "info", "--json")
+    assert (info["traces"], info["segments"], info["missing_files"]) == (1, 1, [str(copy)])
+    text = said(capsys, "library", "info")
+    assert "traces     1 (14 spans)" in text
+    assert "gone       1 file; the library keeps what they brought" in text
+    said(capsys, "load", SAMPLES / "order_watch.otlp.jsonl")
+    assert len(document(capsys, "list", "--json")) == 2
+
+
+def test_another_library_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path) -> None:
+    other = tmp_path / "other"
+    said(capsys, "load", SAMPLES / "travel_desk.otlp.jsonl", "--library", other)
+    assert len(document(capsys, "list", "--json", "--library", other)) == 1
+    assert not home.exists()
+    assert main(["list", "x.jsonl", "--library", str(other)]) == 2
+    assert "PATH and --library" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["README.md", "nosuch.jsonl"])
+def test_nothing_to_load_is_an_error(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["load", str(ROOT / name)]) == 2
+    assert name in capsys.readouterr().err
+
+
+def test_skipped_lines_are_said_and_strict_makes_them_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes((SAMPLES / "travel_desk.otlp.jsonl").read_bytes() + b"not JSON\n")
+    assert main(["load", "--strict", str(path)]) == 1
+    assert "1 line skipped" in capsys.readouterr().err
+    assert len(document(capsys, "list", "--json")) == 1
+
+
+def test_ctrl_c_stops_a_load_and_keeps_what_is_complete(home: Path) -> None:
+    words = [sys.executable, "-m", "debugger.cli", "load", str(SAMPLES / "travel_desk.otlp.jsonl"), "-"]
+    line = (SAMPLES / "order_watch.otlp.jsonl").read_bytes().splitlines(keepends=True)[0]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        try:
+            # A pipe holds far less: when this is written, the file before it has been read.
+            child.stdin.write(line * (1_000_000 // len(line)))
+            child.send_signal(signal.SIGINT)
+            for _ in range(100):
+                child.stdin.write(line * (1_000_000 // len(line)))
+        except BrokenPipeError:
+            pass
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert out.startswith(b"loaded 14 spans of 1 trace in ")
+    assert b"the same command goes on" in err
+    assert b"Traceback" not in err
+
+
+def test_progress_says_rate_and_what_is_left() -> None:
+    half = LoadProgress(path="x", bytes_done=500, bytes_total=1_000, spans=10_000)
+    assert progress_text(half, 0.1) == "reading: 50 % of 1000 B, 10,000 spans"
+    assert progress_text(half, 5.0) == "reading: 50 % of 1000 B, 10,000 spans, 2,000 spans/s, 6.00 s left"
+
+
+def test_progress_without_a_terminal_is_plain_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 5.0, 11.0, 12.0, 22.0])
+    progress = Progress(is_plain=True, clock=lambda: next(times))
+    for spans in range(4):
+        progress(LoadProgress(path="x", bytes_done=0, bytes_total=None, spans=spans))
+    progress.clear()
+    err = capsys.readouterr().err
+    assert err.splitlines() == ["retrospan: reading: 1 spans, 0 spans/s", "retrospan: reading: 3 spans, 0 spans/s"]
