@@ -90,7 +90,7 @@ def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str,
 
 def _from(word: str, folder: Path) -> str:
     """A word of the command as it reads from the test's folder, where it names a file that is there."""
-    path, colon, rest = word.rpartition(":") if word.partition(":")[0].endswith(".py") else (word, "", "")
+    path, colon, rest = word.partition(":") if ".py:" in word else (word, "", "")
     if not path.endswith((".py", ".js", ".mjs", ".ts")) or not Path(path).is_file():
         return word
     return f"{_relative(Path(path), folder)}{colon}{rest}"

@@ -37,7 +37,7 @@ _STOPPED = frozenset(("missed", "error"))
 class ReportView(LineView, inherit_bindings=False):
     """The report. Enter unfolds what is folded; elsewhere it is left to the screen, which opens the replay."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report"), *bindings("text")[2:]]
 
 
 class CallsArrived(Message):
