@@ -13,7 +13,7 @@ from ..messages import ErrorInfo, Json, JsonObject, Outcome, Usage
 from ..trace import AgentStart
 from ._frame import ROOT_ID, Frame, Level, Note
 from ._ledger import Ledger
-from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_ANSWER, NO_HASH, NO_MEMORY, NO_RUN
+from ._reasons import CALL_ID_TAKEN, ENDED_FIRST, NO_AGENT, NO_ANSWER, NO_HASH, NO_MEMORY, NO_RUN
 from ._slot import RootFacts
 
 
@@ -143,7 +143,7 @@ def concluded(root: Frame, frames: Mapping[str, Frame], facts: RootFacts) -> Fra
         # Without a recorded run, its frame runs as long as one of its agents does.
         running = any(frames[top].status == "running" for top in root.children)
         root.status = "running" if running else "completed"
-        root.fidelity.append(Note("inferred", NO_RUN))
+        root.fidelity.append(Note("inferred", NO_RUN if root.children else NO_AGENT))
     if facts.left_out is not None:
         root.fidelity.append(facts.left_out)
     return root

@@ -36,6 +36,10 @@ class Homes:
 
     def _add_span(self, event: TraceEvent) -> None:
         """A span that is no agent's has started."""
+        facts = self._shelf.facts
+        if not (self._agents or facts.is_used or facts.has_run):
+            # A foreign trace without any agent, and perhaps without calls: one frame is made for all of it.
+            self._shelf.facts = facts._replace(is_used=True)
         parent = event.parent_span_id
         if parent is not None and self._takes_spans:
             home = self._by_span.get(parent)

@@ -9,7 +9,15 @@ import pytest
 
 from runtime.journal import JournalEntry
 from runtime.messages import ErrorInfo, Outcome, Request, Usage
-from runtime.snapshot import Ancestry, RestoreMachine, Snapshot, Timeline, restore_every, restore_snapshot
+from runtime.snapshot import (
+    Ancestry,
+    RestoreMachine,
+    Snapshot,
+    SnapshotCursor,
+    Timeline,
+    restore_every,
+    restore_snapshot,
+)
 from runtime.trace import AgentEnd, GenerationStart, ModelTurnStart, ToolEnd, TraceEvent
 
 from .script import BOOM, Script
@@ -425,8 +433,17 @@ def test_deep_chains_do_not_recurse_and_stay_small() -> None:
     assert sum(1 for _ in snapshot.walk()) == depth
 
 
-def test_the_machine_ignores_what_it_does_not_know() -> None:
-    script = Script().span("s")
+def test_spans_below_a_later_agent_make_no_frame() -> None:
+    script = Script().span("s").agent("a", "s")
     machine = RestoreMachine(Ancestry(script))
-    machine.feed_all(script)
+    machine.feed_all(list(script)[:1])
     assert not machine.has_frame
+
+
+def test_a_trace_without_any_agent_or_call_has_one_frame_that_says_so() -> None:
+    snapshot = restore_snapshot(Script().span("s").span_end("s"))
+    assert [(frame.agent_id, frame.status) for frame in snapshot.frames.values()] == [("", "completed")]
+    (note,) = snapshot.root.fidelity
+    assert (note.level, "no agent is recorded" in note.what) == ("inferred", True)
+    cursor = SnapshotCursor(Script().span("s").span_end("s"))
+    assert cursor.at(0).frame_count == 1
