@@ -91,7 +91,7 @@ def tree_lines(forest: Forest, width: int) -> Iterator[str]:
     from ..analysis.text import count, cut, duration, fit, one_line
 
     for i, row in enumerate(forest.rows):
-        length = "unfinished" if row.end_unix_nano is None else duration(_length(row))
+        length = "unfinished" if row.end_unix_nano is None and row.start_unix_nano else duration(_length(row))
         tokens = ""
         if row.input_tokens is not None or row.output_tokens is not None:
             tokens = f"{count(row.input_tokens)}/{count(row.output_tokens)}"

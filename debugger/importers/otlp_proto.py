@@ -6,6 +6,7 @@ protobuf runtime is needed (docs/decisions). Source: opentelemetry-proto; Collec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import Final, NamedTuple
@@ -22,6 +23,8 @@ _LENGTH: Final = Struct(">I").unpack_from
 _TEXT_CONTROLS: Final = frozenset((9, 10, 13))
 _REQUEST_FIELD: Final = 0x0A
 """Field 1 of a request, of either kind: a list of what one resource sent."""
+_EMPTY: Final = {False: re.compile(rb"(?:\x0a\x00)+"), True: re.compile(rb"(?:\x00{4})+")}
+"""Runs of requests that hold nothing, bare or behind a length: skipped at once, however many there are."""
 _METRIC_KINDS: Final = (5, 7, 9, 10, 11)
 """Gauge, sum, the two histograms, summary."""
 _NO_CONTEXT: Final = Context()
@@ -149,6 +152,9 @@ class _Reader:
             else:
                 self._resource(data)
             at = end
+            if start == end and (run := _EMPTY[delimited].match(buffer, at)) is not None:
+                at = run.end()
+                del run  # a match holds on to the buffer, which is cut below
             if len(self._spans) >= _BATCH:
                 yield self._spans
                 self._spans = []

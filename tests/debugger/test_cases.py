@@ -55,6 +55,8 @@ def test_times_that_do_not_fit(store: Store, capsys: pytest.CaptureFixture[str])
     for text in ("-200 ms", "unfinished", "0 ns", "no time recorded"):
         assert text in out
     assert "1970" not in out
+    (timeless,) = [line for line in out.splitlines() if "no times at all" in line]
+    assert "unfinished" not in timeless, "nothing is known of its end"
 
 
 def test_every_kind_of_value(store: Store) -> None:
