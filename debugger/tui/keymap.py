@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "notes",
+    "question", "fork", "ask", "notes",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -27,6 +27,8 @@ TITLES: dict[Group, str] = {
     "replay": "replay",
     "report": "report of a replay",
     "question": "before a replay",
+    "fork": "change before a fork",
+    "ask": "a call without a recorded answer",
     "notes": "this page",
     "rows": "moving",
     "screen": "panes",
@@ -123,6 +125,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.unmark", "D", "unmark", "forget mark", "Forget the marked state"),
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
              "while its tab is on the screen, else the whole trace; asks first", show=True),
+        _key("trace.fork", "E", "fork", "edit and fork", "Change a message, the system text, the model, a tool or its "
+             "result at this span, and run on from there; asks first"),
         _key("trace.search", "slash", "search", "search", "Search this trace: words in names, messages, arguments, "
              "results and attributes, and keys such as kind:llm tokens>5k error:true model:gpt* duration>2s; "
              "tab completes", show=True),
@@ -239,6 +243,18 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("question.help", "question_mark", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
+    ],
+    "fork": [
+        _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with this change",
+             show=True),
+        _key("fork.next", "tab", "app.focus_next", "paths / text", "Between the paths and the text", show=True),
+        _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+    ],
+    "ask": [
+        _key("ask.give", "ctrl+s", "give", "go on with this", "Go on with the text as the result", show=True),
+        _key("ask.fail", "ctrl+f", "fail", "let it fail", "Let the call fail with the text as its message", show=True),
+        _key("ask.live", "ctrl+r", "live", "do it for real", "Ask the real model, or run the tool", show=True),
+        _key("ask.stop", "escape", "stop", "stop here", "End the replay here, as a divergence", show=True),
     ],
     "notes": [
         _key("notes.back", "escape", "back", "back", "Close this page", show=True),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
+from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
@@ -108,7 +109,11 @@ class Session(Protocol):
         """What the job would do. A job that cannot run has a plan with a problem; that is no error."""
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied],
     ) -> ReplayReport:
         """Run the job to its end.
 
@@ -116,6 +121,7 @@ class Session(Protocol):
             job: what to run.
             on_call: called in this thread for each call as it starts and again as it ends.
             cancelled: asked often; True ends the run.
+            on_ask: called in this thread for a call that the recording cannot answer, in ``ask`` mode.
 
         Returns: the report, also for a run that diverged, failed or was cancelled.
         """

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 
+from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
@@ -19,7 +20,7 @@ from ..replay.keep import copy_beside
 from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
 from ..replay.recording import Recording
-from ..replay.run import run_replay
+from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .trace_reading import TraceReading
@@ -142,11 +143,15 @@ class StoreSession(TraceReading):
         return plan_replay(self._record(job.trace_id), job)
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         """Run the job to its end, and load its trace as a branch."""
         path = job.output or Path(self._folder.name) / f"replay-{next(self._numbers)}.otlp.jsonl"
-        report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled)
+        report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled, on_ask=on_ask)
         if report.trace_path is not None:
             self._store.load([report.trace_path])
             if report.trace_id is not None:

@@ -22,7 +22,9 @@ from debugger.replay.model import (
     ReplayPlan,
     ReplayReport,
 )
+from debugger.replay.run import stop_here
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
     Call,
@@ -226,7 +228,8 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
         output=None, recorded_output="Here is your day in Lyon.", error=None, calls=CALLS, saved_ns=1300 * MS,
         first_divergence=Divergence(
             kind="llm", name="gpt-4o-mini", call_id="p2", nearest_span_id=f"{5:016x}",
-            reason="the request differs from the nearest recorded one in message 1, role system",
+            cause="prompt text",
+        reason="the request differs from the nearest recorded one in message 1, role system",
             differences=(Difference(
                 part="message", path="messages[0].parts[0].content",
                 recorded="You are the travel desk. Use the tools, report failures honestly, and delegate writing.",
@@ -389,7 +392,11 @@ class FakeSession:
         return self.the_plan
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         self._asked("replay")
         self.jobs.append(job)

@@ -12,11 +12,13 @@ from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import snapshot_document
 from ...analysis.text import one_line
 from ...analysis.tree import name_of
-from ...replay.model import Anchor, ReplayJob, ReplayPlan
-from ...store.rows import TraceRow
+from ...replay.edits import editable
+from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
+from ...store.rows import SpanRow, TraceRow
 from ..latest import Latest
 from ..session import Session
 from ..widgets.playhead_line import PlayheadLine
+from .editor import ForkScreen
 from .notes import NotesScreen
 from .question import QuestionScreen
 from .replay import ReplayScreen
@@ -76,6 +78,9 @@ class TraceTime(TraceBase):
         self._replay_waits = False
         self._restore: Latest[StateQuestion, StateAnswer] = Latest(
             self, "snapshot", self._find_state, self._show_state, self._no_state
+        )
+        self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
+            self, "fork", self._find_choices, self._edit, self._no_choices
         )
         self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
             self, "plan", self._find_plan, self._ask_first, self._no_plan
@@ -257,6 +262,30 @@ class TraceTime(TraceBase):
             return
         cut = self.shown_cut
         self._plan.ask((self._job(cut), cut.name if cut else None))
+
+    def action_fork(self) -> None:
+        """Choose what to change at the span under the cursor."""
+        span = self.timeline.selected
+        if span is not None:
+            self._fork.ask(span)
+
+    def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
+        return editable(self._session.call(self.row.trace_id, span.span_id))
+
+    def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
+        if not choices:
+            self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
+            return
+
+        def go_on(edit: Edit | None) -> None:
+            if edit is not None:
+                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=(edit,))
+                self._plan.ask((job, name_of(span)))
+
+        self.app.push_screen(ForkScreen(choices), go_on)
+
+    def _no_choices(self, _: SpanRow, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
 
     def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
         return self._session.plan(wanted[0])
