@@ -17,10 +17,10 @@ from typing import Final
 
 import duckdb
 
-from ...errors import LibraryError
+from ...errors import LibraryError, NoLibraryError
 from .._ingest import Counters, Ingest
 from .._store import LoadSummary, Store
-from ..rows import LoadProgress
+from ..rows import IssueRow, LoadProgress
 from ._catalog import Catalog, Segment
 from ._compact import compact
 from ._files import READER, Scan, is_there
@@ -104,12 +104,15 @@ class Library:
         self._readers: list[LibraryReader] = []
 
     @classmethod
-    def open(cls, folder: Path | None = None) -> Library:
+    def open(cls, folder: Path | None = None, *, make: bool = True) -> Library:
         """Open the library of a folder, or the user's; make it where there is none.
 
-        Raises: LibraryError: the folder is something else, or cannot be used; NewerLibraryError.
+        Raises: LibraryError: the folder is something else, or cannot be used; NewerLibraryError; NoLibraryError: there
+            is none, and none is to be made.
         """
         library = cls(Place(folder.absolute() if folder is not None else library_folder()))
+        if not make and library._place.is_empty():
+            raise NoLibraryError(library.folder)
         library._place.prepare()
         library._catalog().close()
         return library
@@ -162,7 +165,7 @@ class Library:
         Raises: LibraryError: the library cannot be written.
         Cost: blocks; call it in a worker.
         """
-        return self._load(paths, "file", on_progress, cancelled)
+        return _as_given(self._load(paths, "file", on_progress, cancelled), paths)
 
     def keep(self, trace: Path) -> Path:
         """Keep a replay's trace: its file is copied into the library, and loaded from there.
@@ -357,6 +360,29 @@ class _Load:
                 self.copied += work.copy(live)
                 self._catalog.lower(segment.name, len(live))
             work.detach()
+
+
+def _as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySummary:
+    """With the words of the user for files: the library itself knows them by their whole paths."""
+    words = {os.path.abspath(path): str(path) for path in paths if str(path) != "-"}  # noqa: PTH100
+    given = sorted(words.items(), key=lambda pair: -len(pair[0]))
+
+    def name(path: str) -> str:
+        for absolute, word in given:
+            rest = path.removeprefix(absolute)
+            if rest != path and rest[:1] in ("", os.sep, "!"):
+                return word.rstrip(os.sep) + rest
+        return path
+
+    def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
+        return tuple(replace(row, path=name(row.path)) for row in issues)
+
+    return replace(
+        summary,
+        issues=rows(summary.issues),
+        skipped=rows(summary.skipped),
+        known=tuple(map(name, summary.known)),
+    )
 
 
 def _summary(began: float, load: _Load | None, scan: Scan, catalog: Catalog) -> LibrarySummary:
