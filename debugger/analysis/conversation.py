@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from runtime.messages import (
@@ -25,7 +25,7 @@ from runtime.messages import (
 
 from .document import Builder, Document, Line, Piece, Style, json_lines, json_text
 from .prices import computed_cost
-from .text import cost, count, duration, one_line, plural, size
+from .text import cost, count, duration, one_line, plural, size, sparkline
 from .tree import TreeMark
 
 GLYPHS: dict[CallKind, str] = {
@@ -74,14 +74,17 @@ class Conversation:
     """Input messages that the previous call held already."""
     grown_tokens: int | None
     """Input tokens more than the previous call; None where one of them is not known."""
+    growth: tuple[int, ...] = ()
+    """Input tokens of the agent's model calls up to this one, the last ones."""
 
 
-def conversation(call: Call, previous: Call | None = None) -> Conversation:
+def conversation(call: Call, previous: Call | None = None, growth: Sequence[int] = ()) -> Conversation:
     """The view model of a call.
 
     Args:
         call: the call to show.
         previous: the model call before it in the same agent, whose messages count as known.
+        growth: input tokens of the agent's model calls up to this one.
     """
     known = None if previous is None else Counter(m.digest for m in _all_messages(previous))
     views = []
@@ -97,7 +100,8 @@ def conversation(call: Call, previous: Call | None = None) -> Conversation:
     before = previous.usage.input_tokens if previous else None
     now = call.usage.input_tokens
     grown = now - before if now is not None and before is not None else None
-    return Conversation(call=call, messages=tuple(views), carried=carried, grown_tokens=grown)
+    return Conversation(call=call, messages=tuple(views), carried=carried, grown_tokens=grown,
+                        growth=tuple(growth))  # fmt: skip
 
 
 def _all_messages(call: Call) -> Sequence[Message]:
@@ -154,6 +158,10 @@ def _head(out: Builder, view: Conversation) -> None:
         new = sum(1 for shown in view.messages if shown.is_new)
         grown = "" if view.grown_tokens is None else f", {view.grown_tokens:+,} input tokens since the previous call"
         out.line(Piece(f"{plural(view.carried, 'message')} carried over, {new} new (+){grown}", "dim"))
+    if len(view.growth) > 1:
+        first, last = view.growth[0], view.growth[-1]
+        said = f"  {count(first)} → {count(last)} tok over {plural(len(view.growth), 'call')} of this agent"
+        out.line(Piece("context ", "dim"), Piece(sparkline(view.growth), "llm"), Piece(said, "dim"))
 
 
 def _settings(out: Builder, call: Call) -> None:
@@ -223,6 +231,28 @@ def _message(out: Builder, key: str, shown: MessageView) -> None:
         _part(out, f"{key}.{i}", part, style if message.role == "system" else "")
     if not message.parts:
         out.line(Piece("(empty)", "dim"), indent=2)
+
+
+def message_lines(out: Builder, key: str, shown: MessageView, indent: int) -> None:
+    """Add a message to a document, further to the right."""
+    inner = Builder()
+    _message(inner, key, shown)
+    for block in inner.document().blocks:
+        lines = tuple(replace(line, indent=line.indent + indent) for line in block.lines)
+        out.add(replace(block, lines=lines))
+
+
+def value_lines(out: Builder, key: str, name: str, value: Json, indent: int) -> None:
+    """Add a named value to a document: on one line where it is short, else the value below its name."""
+    parsed = parse_json_text(value)
+    lines = json_lines(parsed, indent + 2)
+    if isinstance(parsed, str):
+        out.text(key, parsed, indent=indent, first=(Piece(name, "tool"),))
+    elif len(lines) == 1:
+        out.line(Piece(name, "tool"), *lines[0].pieces, indent=indent, hang=2)
+    else:
+        out.line(Piece(name, "tool"), indent=indent)
+        out.body(key, lines)
 
 
 def _part(out: Builder, key: str, part: Part, style: Style) -> None:

@@ -49,6 +49,8 @@ class Line:
     """Cells to the left, also of the rows that wrapping adds."""
     hang: int = 0
     """More cells to the left of the rows that wrapping adds."""
+    fold: Literal[-1, 0, 1] = 0
+    """1 begins and -1 ends what can be folded into one line, within its block; such pairs may nest."""
 
     @property
     def text(self) -> str:
@@ -138,6 +140,14 @@ class Builder:
         made = tuple(part for line in (head, *lines) for part in _chunks(line))
         self.blocks.append(Block(key=key, lines=made, shown=1))
 
+    def add(self, block: Block) -> None:
+        """Add a block of another document; plain lines join the open block."""
+        if block.key.startswith("#"):
+            self._lines.extend(block.lines)
+        else:
+            self.close()
+            self.blocks.append(block)
+
     def close(self) -> None:
         """End the open block of plain lines."""
         if self._lines:
@@ -157,7 +167,10 @@ def _chunks(line: Line) -> Iterable[Line]:
         return
     for piece in line.pieces:
         for start in range(0, max(len(piece.text), 1), LINE_LIMIT):
-            yield Line((Piece(piece.text[start : start + LINE_LIMIT], piece.style),), line.indent)
+            part = Piece(piece.text[start : start + LINE_LIMIT], piece.style)
+            # A name of thousands of characters before a { still folds: its last part does.
+            is_last = piece is line.pieces[-1] and start + LINE_LIMIT >= len(piece.text)
+            yield Line((part,), line.indent, fold=line.fold if is_last else 0)
 
 
 def fold_at(lines: tuple[Line, ...]) -> int | None:
@@ -173,23 +186,64 @@ def fold_at(lines: tuple[Line, ...]) -> int | None:
     return FOLD_LINES if len(lines) > FOLD_LINES + 4 else None
 
 
-def unfolded(document: Document, opened: frozenset[str]) -> list[tuple[Line, str]]:
-    """The lines that show, each with the key of its block, given the blocks that are open.
+def unfolded(
+    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset()
+) -> list[tuple[Line, str, int]]:
+    """The lines that show, each with the key of its block and its place in it, given what is open and closed.
 
-    A folded block ends with a line that says how much is hidden.
+    A folded block ends with a line that says how much is hidden; its place is -1.
+
+    Args:
+        document: all of it.
+        opened: blocks that are unfolded.
+        closed: block and place of lines that begin something which is folded into them.
     """
-    out: list[tuple[Line, str]] = []
+    out: list[tuple[Line, str, int]] = []
     for block in document.blocks:
-        if not block.folds or block.key in opened:
-            out.extend([(line, block.key) for line in block.lines])
-            if block.folds:
-                out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key))
-            continue
-        assert block.shown is not None
-        out.extend([(line, block.key) for line in block.lines[: block.shown]])
-        hidden = plural(len(block.lines) - block.shown, "more line")
-        out.append((Line((Piece(f"▾ {hidden} (enter shows them)", "fold"),), block.lines[0].indent), block.key))
+        lines: Sequence[Line] = block.lines
+        is_cut = block.folds and block.key not in opened
+        if is_cut:
+            assert block.shown is not None
+            lines = lines[: block.shown]
+        if closed and any(key == block.key for key, _ in closed):
+            out.extend(_without_closed(lines, block.key, closed))
+        else:
+            out.extend([(line, block.key, i) for i, line in enumerate(lines)])
+        if is_cut:
+            hidden = plural(len(block.lines) - len(lines), "more line")
+            said = Line((Piece(f"▾ {hidden} (enter shows them)", "fold"),), block.lines[0].indent)
+            out.append((said, block.key, -1))
+        elif block.folds:
+            out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key, -1))
     return out
+
+
+def _without_closed(
+    lines: Sequence[Line], key: str, closed: frozenset[tuple[str, int]]
+) -> Iterable[tuple[Line, str, int]]:
+    """The lines of a block, with what is folded in it as one line each."""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if line.fold != 1 or (key, at) not in closed:
+            yield line, key, at
+            at += 1
+            continue
+        end = fold_end(lines, at)
+        tail = lines[end].text if end < len(lines) else ""
+        said = Piece(f" … {plural(end - at - 1, 'line')} … ", "fold")
+        yield Line((*line.pieces, said, Piece(tail)), line.indent, line.hang, 1), key, at
+        at = end + 1
+
+
+def fold_end(lines: Sequence[Line], start: int) -> int:
+    """Where what begins at a line ends; the number of lines where its end is cut off."""
+    depth = 0
+    for at in range(start, len(lines)):
+        depth += lines[at].fold
+        if not depth:
+            return at
+    return len(lines)
 
 
 def json_lines(value: Json, indent: int = 0) -> list[Line]:
@@ -210,17 +264,17 @@ def _json_into(out: list[Line], value: Json, indent: int, before: tuple[Piece, .
     if depth > 60:
         out.append(Line((*before, Piece(json_text(value), "string"), Piece(after)), indent))
     elif isinstance(value, Mapping) and value and not _is_short(value):
-        out.append(Line((*before, Piece("{")), indent))
+        out.append(Line((*before, Piece("{")), indent, fold=1))
         last = len(value) - 1
         for i, (name, item) in enumerate(value.items()):
             lead = (Piece(visible(json.dumps(str(name), ensure_ascii=False)), "key"), Piece(": "))
             _json_into(out, item, indent + 2, lead, "," if i < last else "", depth + 1)
-        out.append(Line((Piece("}" + after),), indent))
+        out.append(Line((Piece("}" + after),), indent, fold=-1))
     elif isinstance(value, list | tuple) and value and not _is_short(value):
-        out.append(Line((*before, Piece("[")), indent))
+        out.append(Line((*before, Piece("[")), indent, fold=1))
         for i, item in enumerate(value):
             _json_into(out, item, indent + 2, (), "," if i < len(value) - 1 else "", depth + 1)
-        out.append(Line((Piece("]" + after),), indent))
+        out.append(Line((Piece("]" + after),), indent, fold=-1))
     elif isinstance(value, str) and "\n" in value:
         out.append(Line((*before, Piece('"""', "string")), indent))
         out.extend(Line((Piece(text, "string"),), indent + 2) for text in lines_of(value))

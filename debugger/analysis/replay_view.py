@@ -173,7 +173,7 @@ def _divergence(out: Builder, found: Divergence) -> None:
     glyph, style = _KIND.get(found.kind, ("·", ""))
     out.heading("first divergence")
     out.line(Piece(f"{glyph} {one_line(found.name)}", style), Piece(f"  {one_line(found.call_id)}", "dim"), indent=2)
-    out.text("reason", found.reason, indent=2)
+    out.text("reason", found.reason, indent=2, first=(Piece(f"{found.cause}: ", "strong"),))
     for i, difference in enumerate(found.differences):
         out.gap()
         out.line(Piece(one_line(difference.part), "key"), Piece(f"  {one_line(difference.path, '')}", "dim"), indent=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,6 +12,7 @@ from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
 
 from ..replay.model import Anchor, ReplayPlan
 from .document import Builder, Document, Piece, Style, json_text
+from .state_changes import StateChange, changes_into, outcome_text
 from .text import clock, cost, count, one_line, plural
 
 EntryKind: TypeAlias = Literal["prompt", "tool", "value"]
@@ -80,6 +82,10 @@ class SnapshotView:
     """Where the trace came from."""
     frames: tuple[FrameView, ...]
     """A frame before its children."""
+    place: str = ""
+    """Where the cut is, in words; empty where span and anchor say it."""
+    left_out: int = 0
+    """Frames that are not among ``frames``, as there are so many."""
 
     @property
     def fidelity(self) -> str:
@@ -88,13 +94,16 @@ class SnapshotView:
         return next((word for word in ("missing", "inferred") if word in found), "exact")
 
 
-def snapshot_view(snapshot: Snapshot, *, source: str, taken_unix_nano: int | None = None) -> SnapshotView:
+def snapshot_view(
+    snapshot: Snapshot, *, source: str, taken_unix_nano: int | None = None, only: Collection[str] | None = None
+) -> SnapshotView:
     """The view of a snapshot.
 
     Args:
         snapshot: the snapshot; not changed, its payloads are shared.
         source: what the trace was loaded from, to be shown.
         taken_unix_nano: the time of the cut in the recording, where known.
+        only: call ids of the frames to show, each with all those above it; None for all.
     """
     origin = snapshot.provenance
     return SnapshotView(
@@ -103,8 +112,21 @@ def snapshot_view(snapshot: Snapshot, *, source: str, taken_unix_nano: int | Non
         anchor=origin.anchor or "after",
         taken_unix_nano=taken_unix_nano,
         source=source,
-        frames=tuple(_frame_view(depth, frame) for depth, frame in snapshot.walk()),
+        frames=tuple(_frame_view(depth, frame) for depth, frame in _walk(snapshot, only)),
+        left_out=0 if only is None else snapshot.frame_count - len(only),
     )
+
+
+def _walk(snapshot: Snapshot, only: Collection[str] | None) -> Iterator[tuple[int, Frame]]:
+    if only is None:
+        yield from snapshot.walk()
+        return
+    stack = [(0, snapshot.root_id)]
+    while stack:
+        depth, call_id = stack.pop()
+        frame = snapshot.frames[call_id]
+        yield depth, frame
+        stack.extend((depth + 1, child) for child in reversed(frame.children) if child in only)
 
 
 def _frame_view(depth: int, frame: Frame) -> FrameView:
@@ -176,21 +198,40 @@ def _budget_text(budget: Budget) -> str:
     return f"{text}, {cost(spent.costs[NANO_USD])}" if NANO_USD in spent.costs else text
 
 
-def snapshot_document(view: SnapshotView, span_name: str, plan: ReplayPlan | None) -> Document:
-    """The snapshot as lines: where the cut is, what a replay would do, the frames, then each frame in full."""
+def snapshot_document(
+    view: SnapshotView,
+    span_name: str,
+    plan: ReplayPlan | None,
+    changes: Sequence[StateChange] | None = None,
+    since: str = "",
+) -> Document:
+    """The snapshot as lines: where the cut is, what changed, what a replay would do, the frames, then each in full.
+
+    Args:
+        view: the snapshot.
+        span_name: what the screen calls the span of the cut.
+        plan: of a replay from here, where one was made.
+        changes: what differs from another state; None where there is no other.
+        since: which state that is, in words.
+    """
     out = Builder()
-    where = f"{view.anchor} {one_line(span_name)}" if view.span_id else "at the end of the trace"
+    where = view.place or (f"{view.anchor} {one_line(span_name)}" if view.span_id else "at the end of the trace")
     out.line(Piece("state ", "dim"), Piece(where, "strong"))
-    facts = [plural(len(view.frames), "frame"), f"fidelity: {view.fidelity}"]
+    facts = [plural(len(view.frames) + view.left_out, "frame"), f"fidelity: {view.fidelity}"]
     if view.taken_unix_nano is not None:
         facts.insert(0, clock(view.taken_unix_nano))
     out.line(Piece(" · ".join(facts), "dim"))
     out.line(Piece(f"from {one_line(view.source, 'unknown source')}", "dim"))
+    if changes is not None:
+        changes_into(out, changes, f"changed since {since}")
     if plan is not None:
         _plan(out, plan)
     out.heading("frames")
     for frame in view.frames:
         _row(out, frame)
+    if view.left_out:
+        said = "that run, that changed and that started last are shown"
+        out.line(Piece(f"… {plural(view.left_out, 'more frame')}; those {said}", "dim"), indent=2)
     if not view.frames:
         out.line(Piece("No agent had started yet.", "dim"), indent=2)
     for i, frame in enumerate(view.frames):
@@ -282,18 +323,3 @@ def _entries(out: Builder, frame: FrameView, key: str) -> None:
 def short_hash(content_hash: str) -> str:
     """A hash as a name for people: its first eight hex digits."""
     return one_line(content_hash.rpartition(":")[2][:8])
-
-
-def outcome_text(output: Json) -> str:
-    """A recorded outcome on one line: the text of a message where it is one, else its JSON."""
-    if isinstance(output, dict) and isinstance(output.get("parts"), list):
-        shown = []
-        for part in output["parts"]:
-            if not isinstance(part, dict):
-                continue
-            if part.get("type") == "tool_call":
-                shown.append(f"▲ {part.get('name')} {json_text(part.get('arguments'))}")
-            elif isinstance(part.get("content"), str):
-                shown.append(part["content"])
-        return "  ".join(shown)
-    return output if isinstance(output, str) else json_text(output)

@@ -8,6 +8,7 @@ shifts a column. Nothing here parses markup.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 from rich.cells import cell_len, set_cell_size, split_graphemes
@@ -196,6 +197,12 @@ def cost(nano_usd: int | None) -> str:
     return f"{sign}${dollars:.4f}" if dollars >= 0.0001 else f"{sign}<$0.0001"
 
 
+def sparkline(values: Sequence[int]) -> str:
+    """Numbers as a row of bars, the largest one full, each at least the smallest bar."""
+    most = max(values, default=0)
+    return "".join("▁▂▃▄▅▆▇█"[max(value, 0) * 7 // most if most > 0 else 0] for value in values)
+
+
 def size(count_bytes: int | None) -> str:
     """A number of bytes: ``812 B``, ``14 KB``, ``3.1 MB``."""
     if count_bytes is None:
@@ -214,11 +221,22 @@ def _moment(unix_nano: int, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def clock(unix_nano: int | None, zone: tzinfo | None = None) -> str:
-    """Date and time of day in the given zone, by default the local one: ``29 Nov 14:02:11``."""
+def this_year(zone: tzinfo | None = None) -> int:
+    """The year that needs not be said."""
+    return datetime.now(UTC).astimezone(zone).year
+
+
+def clock(unix_nano: int | None, zone: tzinfo | None = None, *, with_year: bool = False) -> str:
+    """Date and time of day in the given zone, by default the local one: ``29 Nov 14:02:11``.
+
+    The year takes the place of the seconds where it is another one than now, or is always wanted:
+    ``29 Nov 2025 14:02``.
+    """
     moment = None if unix_nano is None else _moment(unix_nano, zone)
     if moment is None:
         return "no time"
+    if with_year or moment.year != this_year(zone):
+        return f"{moment.day:2} {moment:%b %Y %H:%M}"
     return f"{moment.day:2} {moment:%b %H:%M:%S}"
 
 

@@ -87,6 +87,44 @@ def bar_of(start: int | None, end: int | None, axis: Axis | None, width: int) ->
     return Bar("span", column, head + "█" * whole + _EIGHTHS[right % 8].strip())
 
 
+def window(axis: Axis, start: int, end: int, *, margin: bool = False) -> Axis:
+    """A part of the axis, kept inside it; with a margin a little of what lies around is seen too."""
+    room = (end - start) // 20 if margin else 0
+    low = min(max(start - room, axis.start), axis.end)
+    high = max(min(end + room, axis.end), low)
+    return Axis(low, max(high, min(low + 1, axis.end)), axis.zero)
+
+
+def zoomed(axis: Axis, view: Axis, factor: float, middle: int | None) -> Axis:
+    """A window that is ``factor`` times as long, with a moment in its middle as far as the ends allow."""
+    length = max(round(view.length * factor), 10)
+    if length >= axis.length:
+        return axis
+    at = view.start + view.length // 2 if middle is None else middle
+    return panned(axis, Axis(at - length // 2, at - length // 2 + length, axis.zero), 0)
+
+
+def panned(axis: Axis, view: Axis, by: int) -> Axis:
+    """The window moved, no further than the ends of the axis."""
+    length = min(view.length, axis.length)
+    start = min(max(view.start + by, axis.start), axis.end - length)
+    return Axis(start, start + length, axis.zero)
+
+
+def length_of(row: SpanRow) -> int | None:
+    """How long a span took; None where that is not known."""
+    start, end = row.start_unix_nano, row.end_unix_nano
+    return None if start is None or end is None else end - start
+
+
+def middle_of(row: SpanRow) -> int | None:
+    """The middle of a span's time; None where no time is known."""
+    start, end = row.start_unix_nano, row.end_unix_nano
+    if start is None or end is None:
+        return start if start is not None else end
+    return (start + end) // 2
+
+
 def took(row: SpanRow, axis: Axis | None) -> str:
     """How long the span took, as its row says it.
 

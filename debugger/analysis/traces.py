@@ -1,16 +1,18 @@
-"""The trace list as a view model: filter, sort, replays under what they replay, one line of text per trace."""
+"""The trace list as a view model: filter, sort, groups, replays under what they replay, one line of text per trace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from ..store.rows import TraceRow
+from .filter_fields import trace_filter
+from .filter_language import Filter
 from .text import clock, cost, count, duration, one_line, plural
 
-Sort: TypeAlias = Literal["started", "took", "tokens", "cost", "errors"]
+Sort: TypeAlias = Literal["started", "name", "took", "tokens", "cost", "errors"]
 
 SORTS: dict[Sort, str] = {
     "started": "started",
@@ -18,8 +20,9 @@ SORTS: dict[Sort, str] = {
     "tokens": "tokens in/out",
     "cost": "cost",
     "errors": "errors",
+    "name": "trace",
 }
-"""The orders of the list, each with the column that shows it; the biggest or newest is first."""
+"""The orders of the list, each with the column that shows it; the biggest or newest is first, names from A to Z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,72 @@ class TraceLine:
     """Stands under the trace that it replays."""
 
 
-def trace_lines(traces: Sequence[TraceRow], filter_text: str = "", sort: Sort = "started") -> tuple[TraceLine, ...]:
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """The heading of a group."""
+
+    label: str
+    traces: int
+
+
+Group: TypeAlias = Literal["nothing", "service", "conversation", "file"]
+
+GROUPS: tuple[Group, ...] = ("nothing", "service", "conversation", "file")
+"""What the list can be grouped by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Which traces the list shows, and in which order."""
+
+    wanted: Filter = field(default_factory=lambda: trace_filter(""))
+    found: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    """Traces that hold the texts of the filter."""
+    sort: Sort = "started"
+    is_reversed: bool = False
+    group: Group = "nothing"
+    conversations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Conversation by trace; only needed where it is grouped by."""
+
+
+def trace_lines(
+    traces: Sequence[TraceRow], arrangement: Arrangement | None = None
+) -> tuple[TraceLine | GroupLine, ...]:
     """The traces that match, in order, replays right below their origin where both are shown.
 
-    A replay whose origin is filtered away or not loaded stands on its own.
+    A replay whose origin is filtered away, not loaded or in another group stands on its own. Groups come in the order
+    of their first trace.
     """
-    wanted = [word for word in filter_text.casefold().split() if word]
-    shown = [row for row in traces if all(word in _searched(row) for word in wanted)]
-    shown.sort(key=lambda row: _sort_key(row, sort), reverse=True)
+    how = arrangement or Arrangement()
+    shown = [row for row in traces if how.wanted.test(row, how.found)]
+    shown.sort(key=lambda row: _sort_key(row, how.sort), reverse=how.sort != "name")
+    if how.is_reversed:
+        shown.reverse()
+    if how.group == "nothing":
+        return tuple(_nested(shown))
+    groups: dict[str, list[TraceRow]] = {}
+    for row in shown:
+        groups.setdefault(_group_of(row, how), []).append(row)
+    out: list[TraceLine | GroupLine] = []
+    for label, members in groups.items():
+        out.append(GroupLine(one_line(label, f"no {how.group}"), len(members)))
+        out.extend(_nested(members))
+    return tuple(out)
+
+
+def _group_of(row: TraceRow, how: Arrangement) -> str:
+    match how.group:
+        case "service":
+            return row.service or ""
+        case "conversation":
+            return how.conversations.get(row.trace_id) or how.conversations.get(row.origin_trace_id or "", "")
+        case "file":
+            return row.source
+        case "nothing":
+            return ""
+
+
+def _nested(shown: Sequence[TraceRow]) -> list[TraceLine]:
     here = {row.trace_id for row in shown}
     below: dict[str, list[TraceRow]] = {}
     tops = []
@@ -64,16 +125,14 @@ def trace_lines(traces: Sequence[TraceRow], filter_text: str = "", sort: Sort = 
         stack.extend((branch, True) for branch in reversed(below.pop(row.trace_id, [])))
     # Replays that name each other as origin have no top; they are listed all the same.
     out.extend(_line(row, False) for row in shown if row.trace_id not in placed)
-    return tuple(out)
+    return out
 
 
-def _searched(row: TraceRow) -> str:
-    return f"{row.name}\n{row.service or ''}\n{row.trace_id}\n{row.source}".casefold()
-
-
-def _sort_key(row: TraceRow, sort: Sort) -> tuple[int, int, str]:
+def _sort_key(row: TraceRow, sort: Sort) -> tuple[int | str, int, str]:
     start = row.start_unix_nano or 0
     match sort:
+        case "name":
+            return (trace_name(row.name).casefold(), -start, row.trace_id)
         case "started":
             return (start, 0, row.trace_id)
         case "took":

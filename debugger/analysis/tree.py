@@ -6,6 +6,7 @@ span that names itself and a cycle all end at the top level with a mark. Nothing
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -98,6 +99,33 @@ class Forest:
                 found = i
             i += self.size[i]
         return found
+
+
+def with_ancestors(forest: Forest, indices: Sequence[int]) -> array[int]:
+    """The spans and everything above them, ascending. Cost: linear; each ancestor is met once."""
+    shown = bytearray(len(forest))
+    for index in indices:
+        at = index
+        while at >= 0 and not shown[at]:
+            shown[at] = 1
+            at = forest.parent[at]
+    return array("i", [i for i, is_shown in enumerate(shown) if is_shown])
+
+
+_GROWTH = 40
+
+
+def context_growth(forest: Forest, index: int) -> tuple[int, ...]:
+    """Input tokens of the last model calls under the same parent up to this one, where known. Cost: O(siblings)."""
+    parent = forest.parent[index]
+    found = []
+    at = parent + 1 if parent >= 0 else 0
+    while at <= index:
+        row = forest.rows[at]
+        if row.kind == "llm" and row.input_tokens is not None:
+            found.append(row.input_tokens)
+        at += forest.size[at]
+    return tuple(found[-_GROWTH:])
 
 
 def name_of(span: SpanRow) -> str:

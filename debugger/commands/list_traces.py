@@ -49,7 +49,7 @@ def table(traces: list[TraceRow], width: int) -> list[str]:
     rows = [
         (
             one_line(row.trace_id)[:_ID_LENGTH],
-            clock(row.start_unix_nano),
+            clock(row.start_unix_nano, with_year=True),
             duration(row.duration_ns),
             count(row.spans),
             count(row.llm_calls),

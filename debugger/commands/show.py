@@ -72,7 +72,7 @@ def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
 
     width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
     for i, row in enumerate(traces):
-        facts = [clock(row.start_unix_nano), duration(row.duration_ns), plural(row.spans, "span")]
+        facts = [clock(row.start_unix_nano, with_year=True), duration(row.duration_ns), plural(row.spans, "span")]
         facts += [plural(row.errors, "error")] if row.errors else []
         head = f"{one_line(row.name)}  {(row.service and one_line(row.service)) or ''}".rstrip()
         yield ("\n" if i else "") + cut(head, width) + "\n"

@@ -347,3 +347,31 @@ def in_words(edit: Edit) -> str:
 def _brief(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else text[:77] + "…"
+
+
+def editable(call: Call) -> list[tuple[str, str]]:
+    """What of a call can be edited, by path, with the text that stands there; empty for calls that cannot."""
+    if call.kind == "tool":
+        recorded = outcome_of(call)
+        return [("result", _as_text(recorded.output)), ("error", recorded.error.message if recorded.error else "")]
+    if call.kind != "llm" or call.input_messages is None:
+        return []
+    messages = call.input_messages
+    out = [(f"messages[{i}].text", text_of([message])) for i, message in enumerate(messages)]
+    out.append(("messages[+]", ""))
+    out.append(("answer.text", text_of(call.output_messages[:1]) if call.output_messages else ""))
+    out.append(("model", call.model or ""))
+    out.extend((f"params.{name}", _as_text(value)) for name, value in call.parameters.items())
+    out.extend((f"tools.{tool.name}.description", tool.description or "") for tool in call.tool_definitions or ())
+    return out
+
+
+def typed(path: str, text: str) -> Edit:
+    """The edit of a text that was typed for a path; JSON is read where the path takes it."""
+    if path == "result" or path.startswith(("params.", "memory.")):
+        return replace(read_set(f"x={text}"), path=path)
+    return Edit(path=path, value=text)
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, indent=2)

@@ -32,7 +32,7 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
             warning = f"{program.shown.split(':')[0]} has changed since the recording"
     elif program is not None:
         recording = program.recording
-    snapshot = recording.snapshot(job.span_id, job.anchor)
+    snapshot = recording.whole if job.edits else recording.snapshot(job.span_id, job.anchor)
     edits: tuple[Edit, ...] = ()
     try:
         _, edits = resolve(recording, job, is_rebuilt=program is not None and not isinstance(program, EntryPoint))
@@ -79,7 +79,12 @@ def usage_after(recording: Recording, job: ReplayJob) -> Usage:
 def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     """What the job would do, in plain words, from the numbers of its plan. Pure, so a dialog can ask at every key."""
     now, later = (plan.model_answers, plan.tool_answers), (plan.later_model_calls, plan.later_tool_calls)
-    if job.span_id is None:
+    if job.edits:
+        count = len(job.edits)
+        where = "at this point" if job.span_id is not None else "from the start on"
+        answered = f"A fork with {count} change{'s' * (count != 1)} {where} is answered by the recording"
+        answered += f", {_calls(now)}, as long as it asks the same"
+    elif job.span_id is None:
         answered = f"A replay of the whole trace would answer {_calls(now)} from the recording"
     else:
         answered = f"A replay from here would answer {_calls(now)} from the recording"
@@ -89,7 +94,7 @@ def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     program = f"It runs {plan.entry_point}{', ' if plan.is_rebuilt else ' again '}from its start"
     goes_on = job.rest_recorded or bool(job.edits)
     recorded_goes_on = job.span_id is not None and not goes_on and later != (0, 0)
-    lead = " and lets the whole recording answer," if job.span_id is not None and goes_on else ""
+    lead = " and lets the whole recording answer," if job.span_id and job.rest_recorded and not job.edits else ""
     if job.mode == job.tools == "strict" and recorded_goes_on:
         return f"{answered}. {program} and stops at this point."
     estimate = _estimate(plan.later_usage) if job.mode == "live" else ""

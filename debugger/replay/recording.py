@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from runtime.messages import Call
-from runtime.snapshot import Snapshot, restore_snapshot
+from runtime.snapshot import Snapshot, SnapshotCursor, restore_snapshot
 from runtime.trace import TraceEvent, events_of
 
 from .model import Anchor
@@ -31,6 +31,11 @@ class Recording:
     def events(self) -> list[TraceEvent]:
         """Its trace events."""
         return events_of(self.calls)
+
+    @cached_property
+    def cursor(self) -> SnapshotCursor:
+        """Its states, by event position. Raises RestoreError."""
+        return SnapshotCursor(self.events, self.trace_id)
 
     @cached_property
     def whole(self) -> Snapshot:

@@ -47,6 +47,7 @@ def report_to_json(report: ReplayReport) -> dict[str, Any]:
             "name": divergence.name,
             "call_id": divergence.call_id,
             "reason": divergence.reason,
+            "cause": divergence.cause,
             "differences": [difference.to_json() for difference in divergence.differences],
             "nearest_span_id": divergence.nearest_span_id,
         },

@@ -55,7 +55,8 @@ def run_replay(
     program = find_program(recording, job)
     if isinstance(program, Rebuilt):
         recording = program.recording
-    cut = recording.snapshot(job.span_id, job.anchor)
+    # A fork is answered by the whole recording, so it may also begin where there is no state to restore.
+    cut = recording.whole if job.edits else recording.snapshot(job.span_id, job.anchor)
     edits, job_edits = resolve(recording, job, is_rebuilt=isinstance(program, Rebuilt))
     job = replace(job, edits=job_edits)
     if any(is_same_file(trace_file, source) for source in recording.sources):

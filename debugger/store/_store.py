@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -200,6 +201,27 @@ class Store:
         """
         return events_of(self.calls(trace_id))
 
+    def search(self, text: str, trace_id: str | None = None) -> list[tuple[str, int]]:
+        """Trace id and ``seq`` of every span that holds a text anywhere, whatever its case.
+
+        A text that reaches over a quote or a line break is found as well, since JSON writes those with backslashes.
+
+        Args:
+            text: what to look for; an empty one is in every span.
+            trace_id: only in this trace; None looks everywhere.
+        Raises: QueryCancelledError: ``interrupt`` ended it.
+        Cost: reads all recorded texts, half a second for 100,000 spans; call it in a worker.
+        """
+        needles = list(dict.fromkeys(_written(text.lower())))
+        return [
+            (row[0], row[1]) for row in self._database.query("span_search", {"trace_id": trace_id, "needles": needles})
+        ]
+
+    def conversations(self) -> dict[str, str]:
+        """The conversation of each trace whose spans name one. Cost: reads all attributes; call it in a worker."""
+        named = self._database.query("trace_conversations")
+        return {trace_id: str(json.loads(f'"{conversation}"', strict=False)) for trace_id, conversation in named}
+
     def issues(self) -> list[IssueRow]:
         """Everything odd about what was loaded, in the order in which it was met; then what belongs to nothing.
 
@@ -260,6 +282,13 @@ class Store:
 
     def _trace_ids(self) -> tuple[str, ...]:
         return tuple(row.trace_id for row in self.traces())
+
+
+def _written(text: str) -> list[str]:
+    """A text in the ways in which it stands in an attribute: plain, within JSON, within JSON in a JSON text."""
+    once = [json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]]
+    twice = [json.dumps(part, ensure_ascii=False)[1:-1] for part in once]
+    return [text, *once, *twice]
 
 
 def _orphan_reason(records: int, named: int) -> str:

@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import Provider
 
 from .keymap import bindings
+from .palette import KeyCommands
 from .screens.base import PaneScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
@@ -33,7 +35,8 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     TITLE = "Retrospan"
     CSS_PATH = "styles.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {KeyCommands}
+    COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(
         self,

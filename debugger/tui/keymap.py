@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
-    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "replay", "report", "question", "notes"
-]
+    "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
+    "question", "fork", "ask", "notes",
+]  # fmt: skip
 """A part of the program with keys of its own."""
 
 TITLES: dict[Group, str] = {
@@ -21,9 +22,13 @@ TITLES: dict[Group, str] = {
     "trace": "trace",
     "timeline": "timeline",
     "detail": "detail pane",
+    "text": "texts",
+    "thread": "conversation of the trace",
     "replay": "replay",
     "report": "report of a replay",
     "question": "before a replay",
+    "fork": "change before a fork",
+    "ask": "a call without a recorded answer",
     "notes": "this page",
     "rows": "moving",
     "screen": "panes",
@@ -32,15 +37,18 @@ TITLES: dict[Group, str] = {
 """What the help calls each group, in the order in which it shows them."""
 
 FIRST = (
-    "timeline.open", "detail.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
-    "report.unfold", "replay.open", "replay.save", "screen.next", "trace.next_error",
+    "timeline.open", "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
+    "report.unfold", "replay.open", "replay.save", "trace.search", "screen.next", "trace.next_match", "trace.only",
 )  # fmt: skip
 """Keys that the key line offers before others, as room is short."""
 
 _DISPLAY: dict[str, str] = {
     "up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "⏎", "escape": "esc", "question_mark": "?",
     "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
-    "N": "N", "left_square_bracket": "[", "right_square_bracket": "]", "upper_n": "N",
+    "left_square_bracket": "[", "right_square_bracket": "]",
+    "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
+    "plus": "+", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
+    "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
 
 
@@ -56,7 +64,9 @@ def _key(id_: str, keys: str, action: str, label: str, sentence: str, *, show: b
 _KEYS: dict[Group, list[Binding]] = {
     "app": [
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
-        _key("app.theme", "t", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
+        _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
+             "by name"),
+        _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
     ],
@@ -74,10 +84,14 @@ _KEYS: dict[Group, list[Binding]] = {
     ],
     "traces": [
         _key("traces.open", "enter", "open", "open", "Open the trace under the cursor", show=True),
-        _key("traces.filter", "slash", "filter", "filter", "Show only traces whose name, service, id or file "
-             "contains what is typed", show=True),
-        _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, errors",
-             show=True),
+        _key("traces.filter", "slash", "filter", "filter", "Show only some traces: by words in name, service, id "
+             "or file, and by keys such as tokens>5k errors>0 duration>2s service:… text:…; tab completes, and a "
+             "mistake is marked", show=True),
+        _key("traces.sort", "s", "sort", "sort", "Sort by the next column: start, time taken, tokens, cost, "
+             "errors, name", show=True),
+        _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
+        _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
+             "by file, or none"),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
              "first. Loading its file again brings it back", show=True),
@@ -87,8 +101,10 @@ _KEYS: dict[Group, list[Binding]] = {
              "otherwise clear the filter"),
     ],
     "filter": [
-        _key("filter.keep", "enter,down", "keep", "keep", "Keep the filter and go to the list", show=True),
-        _key("filter.clear", "escape", "clear", "clear", "Clear the filter and go to the list", show=True),
+        _key("filter.keep", "enter,down", "keep", "keep", "Keep what is typed and go on", show=True),
+        _key("filter.clear", "escape", "clear", "clear", "Clear what is typed and go back", show=True),
+        _key("filter.complete", "tab", "complete", "complete", "Complete the word with a key or value; again: with the "
+             "next one that fits", show=True),
         _key("filter.rub", "backspace", "rub", "delete", "Delete the last character"),
         _key("filter.word", "ctrl+w", "rub_word", "delete word", "Delete the last word"),
         _key("filter.empty", "ctrl+u", "rub_all", "delete all", "Delete everything typed"),
@@ -98,10 +114,30 @@ _KEYS: dict[Group, list[Binding]] = {
              "span, as if it had never happened, and show it", show=True),
         _key("trace.after", "a", "restore('after')", "after", "Rebuild the agent's state just after this span "
              "and show it", show=True),
+        _key("trace.step_back", "left_square_bracket", "step(-1)", "event back", "Move the playhead one event back and "
+             "show the state there, with what changed"),
+        _key("trace.step", "right_square_bracket", "step(1)", "next event", "Move the playhead one event on and show "
+             "the state there, with what changed; at first: to the start of this span", show=True),
+        _key("trace.leap_back", "left_curly_bracket", "step(-10)", "10 back", "Move the playhead ten events back"),
+        _key("trace.leap", "right_curly_bracket", "step(10)", "10 on", "Move the playhead ten events on"),
+        _key("trace.mark", "d", "mark", "mark / diff", "Mark the state that is shown; at another one, show what "
+             "differs from the marked one"),
+        _key("trace.unmark", "D", "unmark", "forget mark", "Forget the marked state"),
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
              "while its tab is on the screen, else the whole trace; asks first", show=True),
-        _key("trace.next_error", "n", "error(1)", "next error", "Go to the next span in error", show=True),
-        _key("trace.previous_error", "N", "error(-1)", "previous error", "Go to the previous span in error"),
+        _key("trace.fork", "E", "fork", "edit and fork", "Change a message, the system text, the model, a tool or its "
+             "result at this span, and run on from there; asks first"),
+        _key("trace.search", "slash", "search", "search", "Search this trace: words in names, messages, arguments, "
+             "results and attributes, and keys such as kind:llm tokens>5k error:true model:gpt* duration>2s; "
+             "tab completes", show=True),
+        _key("trace.next_match", "n", "match(1)", "next match", "Go to the next match; while nothing is searched, to "
+             "the next span in error", show=True),
+        _key("trace.previous_match", "N", "match(-1)", "previous match", "Go to the previous match; while nothing is "
+             "searched, to the previous span in error"),
+        _key("trace.only", "f", "only", "only matches", "Show only the matches and the spans above them, or everything "
+             "again", show=True),
+        _key("trace.critical", "C", "critical", "critical path", "Show what decided how long the trace took: the "
+             "stretches that were waited for are solid"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
              "the recording and its replays in turn"),
         _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
@@ -109,6 +145,12 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
         _key("trace.tab2", "2", "tab('attributes')", "attributes", "Show the span as it was recorded"),
         _key("trace.tab3", "3", "tab('snapshot')", "snapshot", "Show the rebuilt state"),
+        _key("trace.tab4", "4", "tab('request')", "request", "Show the request and the answer of a model call as JSON"),
+        _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
+        _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
+             "back", show=True),
+        _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
+             "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
         _key("trace.back", "escape", "back", "back", "Back to the timeline, then to the list of traces"),
     ],
@@ -120,6 +162,34 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("timeline.toggle", "space", "toggle_fold", "fold", "Hide or show what is below this span"),
         _key("timeline.all", "e", "toggle_all", "expand all", "Collapse everything, or expand everything", show=True),
         _key("timeline.parent", "p", "parent", "parent", "Go to the parent span"),
+        _key("timeline.next_sibling", "J", "sibling(1)", "next sibling", "Go to the next span under the same parent"),
+        _key("timeline.previous_sibling", "K", "sibling(-1)", "previous sibling", "Go to the previous span under the "
+             "same parent"),
+        _key("timeline.next_error", "x", "jump_kind('error', 1)", "next error", "Go to the next span in error",
+             show=True),
+        _key("timeline.previous_error", "X", "jump_kind('error', -1)", "previous error", "Go to the previous span in "
+             "error"),
+        _key("timeline.next_llm", "m", "jump_kind('llm', 1)", "next model call", "Go to the next model call"),
+        _key("timeline.previous_llm", "M", "jump_kind('llm', -1)", "previous model call", "Go to the previous model "
+             "call"),
+        _key("timeline.next_tool", "o", "jump_kind('tool', 1)", "next tool call", "Go to the next tool call"),
+        _key("timeline.previous_tool", "O", "jump_kind('tool', -1)", "previous tool call", "Go to the previous tool "
+             "call"),
+        _key("timeline.next_agent", "w", "jump_kind('agent', 1)", "next agent", "Go to the next agent"),
+        _key("timeline.previous_agent", "W", "jump_kind('agent', -1)", "previous agent", "Go to the previous agent"),
+        _key("timeline.next_same", "y", "same(1)", "next of this name", "Go to the next span of the same name"),
+        _key("timeline.previous_same", "Y", "same(-1)", "previous of this name", "Go to the previous span of the same "
+             "name"),
+        _key("timeline.slowest", "z", "slowest", "slowest", "Go to the slowest model call; from there to the next "
+             "slowest"),
+        _key("timeline.undo", "u,alt+left", "history(-1)", "back", "Back to where the cursor jumped from"),
+        _key("timeline.redo", "U,alt+right", "history(1)", "forth", "Forth again to where it was before that"),
+        _key("timeline.zoom_in", "plus,equals_sign", "zoom(0.5)", "zoom in", "Show less time, around this span"),
+        _key("timeline.zoom_out", "minus", "zoom(2)", "zoom out", "Show more time"),
+        _key("timeline.zoom_span", "full_stop", "zoom_to_span", "zoom to span", "Show just the time of this span"),
+        _key("timeline.zoom_all", "0", "zoom(0)", "all time", "Show the time of the whole trace"),
+        _key("timeline.earlier", "less_than_sign", "pan(-0.5)", "earlier", "Show earlier time"),
+        _key("timeline.later", "greater_than_sign", "pan(0.5)", "later", "Show later time"),
     ],
     "report": [
         _key("report.unfold", "enter,space", "toggle_fold", "unfold / open replay", "Show all of the long text under "
@@ -127,12 +197,30 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("report.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again"),
     ],
     "detail": [
-        _key("detail.unfold", "enter,space", "toggle_fold", "unfold", "Show all of the long text under the cursor, "
-             "or fold it again", show=True),
-        _key("detail.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again",
+        _key("detail.left", "left,h", "tab(-1)", "previous tab", "Show the previous tab"),
+        _key("detail.right", "right,l", "tab(1)", "tabs", "Show the next tab", show=True),
+    ],
+    "text": [
+        _key("text.unfold", "enter,space", "toggle_fold", "unfold", "Show all of the long text under the cursor, or "
+             "fold it again; on a line that ends in { or [ fold what is inside", show=True),
+        _key("text.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold everything, or fold long texts again",
              show=True),
-        _key("detail.left", "left,h,left_square_bracket", "tab(-1)", "previous tab", "Show the previous tab"),
-        _key("detail.right", "right,l,right_square_bracket", "tab(1)", "tabs", "Show the next tab", show=True),
+        _key("text.find", "slash", "find", "find", "Find a text on this page", show=True),
+        _key("text.next", "n", "match(1)", "next match", "Go to the next place where it is found"),
+        _key("text.previous", "N", "match(-1)", "previous match", "Go to the previous place where it is found"),
+        _key("text.end", "escape", "end_find", "end finding", "Find nothing any more"),
+        _key("text.copy", "y", "copy", "copy", "Copy the text under the cursor, also what is folded away; works over "
+             "SSH where the terminal allows it", show=True),
+        _key("text.copy_all", "Y", "copy_all", "copy all", "Copy everything on this page"),
+        _key("text.write", "ctrl+s", "write", "to file", "Write everything on this page to a file in the present "
+             "folder"),
+    ],
+    "thread": [
+        _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
+             show=True),
+        _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
+        _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
+        _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "
@@ -155,6 +243,18 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("question.help", "question_mark", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
+    ],
+    "fork": [
+        _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with this change",
+             show=True),
+        _key("fork.next", "tab", "app.focus_next", "paths / text", "Between the paths and the text", show=True),
+        _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+    ],
+    "ask": [
+        _key("ask.give", "ctrl+s", "give", "go on with this", "Go on with the text as the result", show=True),
+        _key("ask.fail", "ctrl+f", "fail", "let it fail", "Let the call fail with the text as its message", show=True),
+        _key("ask.live", "ctrl+r", "live", "do it for real", "Ask the real model, or run the tool", show=True),
+        _key("ask.stop", "escape", "stop", "stop here", "End the replay here, as a divergence", show=True),
     ],
     "notes": [
         _key("notes.back", "escape", "back", "back", "Close this page", show=True),

@@ -64,6 +64,11 @@ class Latest(Generic[Question, Found]):
         self.asked = 0
         """Questions that were really put to a worker: tests count them."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """True while a question waits for its turn."""
+        return bool(self._waiting)
+
     def ask(self, question: Question) -> None:
         """Want the answer to this question, and to no earlier one."""
         self._generation += 1

@@ -6,14 +6,16 @@ raise errors whose text can be shown as it is (``hint`` and ``nearest`` are show
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
+from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
-from ..analysis.snapshot_view import SnapshotView
+from ..analysis.playhead import StateView, Track
+from ..importers import LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
@@ -60,21 +62,58 @@ class Session(Protocol):
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         """The span as it was written; several where different ones share the id, none if it is not there."""
 
+    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+        """For each text, the spans that hold it anywhere, as trace id and ``seq``; None looks in all traces.
+
+        Raises:
+            QueryCancelledError: ``stop_search`` was called.
+        """
+
+    def stop_search(self) -> None:
+        """End the searches that run. Does not block."""
+
+    def conversations(self) -> dict[str, str]:
+        """The conversation of each trace that names one."""
+
     def issues(self) -> list[IssueRow]:
         """What was odd in the inputs."""
 
-    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
-        """The state at a cut.
+    def calls(self, trace_id: str) -> list[Call]:
+        """What all spans of a trace mean, in timeline order. Reads the whole trace, once."""
+
+    def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
+        """The log records of a span, by time."""
+
+    def track(self, trace_id: str) -> Track:
+        """The events of a trace, which the playhead goes through. Reads the whole trace, once.
+
+        Raises:
+            RestoreError: the trace has no events.
+        """
+
+    def position_of(self, trace_id: str, span_id: str, anchor: Anchor) -> int:
+        """The position of a cut of a span.
 
         Raises:
             RestoreError: there is no such cut; names the nearest ones that work.
+        """
+
+    def state(self, trace_id: str, position: int, since: int | None) -> StateView:
+        """The state after an event, and what changed since another one; None compares with the empty state.
+
+        Raises:
+            RestoreError: nothing had started yet; names the nearest cuts that work.
         """
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do. A job that cannot run has a plan with a problem; that is no error."""
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied],
     ) -> ReplayReport:
         """Run the job to its end.
 
@@ -82,6 +121,7 @@ class Session(Protocol):
             job: what to run.
             on_call: called in this thread for each call as it starts and again as it ends.
             cancelled: asked often; True ends the run.
+            on_ask: called in this thread for a call that the recording cannot answer, in ``ask`` mode.
 
         Returns: the report, also for a run that diverged, failed or was cancelled.
         """

@@ -9,24 +9,24 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 
+from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
-from ..analysis.fidelity import with_conversation
-from ..analysis.snapshot_view import SnapshotView, snapshot_view
 from ..errors import ReplayError
 from ..receiver.child import ReceiverProcess
 from ..receiver.status import Status
 from ..replay.keep import copy_beside
-from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import plan_replay
 from ..replay.recording import Recording
-from ..replay.run import run_replay
+from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .trace_reading import TraceReading
 
 
-class StoreSession:
+class StoreSession(TraceReading):
     """Everything behind the screens, over the files and folders that the user named, or over a library.
 
     Replays live in a folder of the session and go with it, unless the job names a file or ``keep`` writes one.
@@ -45,6 +45,7 @@ class StoreSession:
         library: Library | None = None,
         listen_words: Sequence[str] = (),
     ) -> None:
+        super().__init__()
         self.agent = agent
         self._paths = list(paths)
         self._library = library
@@ -55,6 +56,8 @@ class StoreSession:
         self._folder = TemporaryDirectory(prefix="retrospan-")
         self._numbers = itertools.count(1)
         self._recording: Recording | None = None
+        self._recorded_at = -1
+        """The store's generation when the recording was last known to be up to date."""
         self._lock = Lock()
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
@@ -135,24 +138,20 @@ class StoreSession:
         """What was odd in the inputs."""
         return self._store.issues() if self._reader is None else self._reader.issues()
 
-    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
-        """The state at a cut. Raises RestoreError."""
-        recording = self._record(trace_id)
-        source = next((row.source for row in self.traces() if row.trace_id == trace_id), "")
-        taken = recording.time_of(span_id, anchor)
-        snapshot = with_conversation(recording.snapshot(span_id, anchor), recording.calls)
-        return snapshot_view(snapshot, source=source, taken_unix_nano=taken)
-
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
         return plan_replay(self._record(job.trace_id), job)
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         """Run the job to its end, and load its trace as a branch."""
         path = job.output or Path(self._folder.name) / f"replay-{next(self._numbers)}.otlp.jsonl"
-        report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled)
+        report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled, on_ask=on_ask)
         if report.trace_path is not None:
             self._store.load([report.trace_path])
             if report.trace_id is not None:
@@ -192,11 +191,14 @@ class StoreSession:
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette; the last one is kept, since its snapshot is asked for again and again."""
         with self._lock:
-            known = self._recording
-            store = self._of(trace_id)
-            if known is None or known.trace_id != trace_id or len(known.calls) != len(store.spans(trace_id)):
-                known = Recording(trace_id, store.calls(trace_id), self._sources(trace_id))
-                self._recording = known
+            known, generation = self._recording, self.generation
+            if known is not None and generation != self._recorded_at:
+                # What was loaded since may have nothing to do with this trace.
+                spans = self._of(known.trace_id).spans(known.trace_id)
+                known = known if len(known.calls) == len(spans) else None
+            if known is None or known.trace_id != trace_id:
+                known = Recording(trace_id, self._of(trace_id).calls(trace_id), self._sources(trace_id))
+            self._recording, self._recorded_at = known, generation
             return known
 
     def _sources(self, trace_id: str) -> list[Path]:

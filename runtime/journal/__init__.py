@@ -1,6 +1,6 @@
 """The journal, the one matcher and the replay session."""
 
-from ._difference import Difference, differences_between
+from ._difference import Cause, Difference, cause_of, differences_between
 from ._edits import Edits, MemoryPatch, PatchKind, RequestPatch, edited_message
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
@@ -21,6 +21,7 @@ __all__ = [
     "STRICT",
     "Abort",
     "AnyRequest",
+    "Cause",
     "Difference",
     "Divergence",
     "Edits",
@@ -42,6 +43,7 @@ __all__ = [
     "RowStatus",
     "Supplied",
     "ToolMode",
+    "cause_of",
     "differences_between",
     "edited_message",
     "ordinal",

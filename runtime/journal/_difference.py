@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ..messages import Json, Message, Request, ToolDefinition, message_to_json, parse_json_text
 from ._journal import AnyRequest
+
+Cause: TypeAlias = Literal[
+    "prompt text", "tool result", "tool set", "output schema", "model", "parameters", "tool arguments",
+    "extra call", "missing call",
+]  # fmt: skip
+"""What made a request miss."""
+
+_CAUSES: dict[str, Cause] = {
+    "tool": "tool set",
+    "schema": "output schema",
+    "model": "model",
+    "provider": "model",
+    "parameters": "parameters",
+    "name": "tool arguments",
+    "arguments": "tool arguments",
+    "count": "extra call",
+}
 
 MOST = 50
 """No more differences than this are listed; the first is what matters."""
@@ -67,6 +85,21 @@ def _differences(recorded: AnyRequest, actual: AnyRequest) -> Iterator[Differenc
 def makes_miss(difference: Difference) -> bool:
     """False for what is compared and reported only."""
     return difference.part != "parameters"
+
+
+def cause_of(differences: Sequence[Difference]) -> Cause:
+    """The class of what made a request miss, by its first difference; without any it is a call more than recorded."""
+    first = next(filter(makes_miss, differences), None)
+    if first is None:
+        return "parameters" if differences else "extra call"
+    if first.part == "message":
+        shown = first.actual if first.actual is not None else first.recorded
+        parts = shown.get("parts") if isinstance(shown, Mapping) else None
+        is_result = ".response" in first.path or any(
+            isinstance(part, Mapping) and part.get("type") == "tool_call_response" for part in parts or ()
+        )
+        return "tool result" if is_result else "prompt text"
+    return _CAUSES.get(first.part, "prompt text")
 
 
 def _message_differences(recorded: tuple[Message, ...], actual: tuple[Message, ...]) -> Iterator[Difference]:

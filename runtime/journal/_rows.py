@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..messages import ErrorInfo, Json
-from ._difference import Difference
+from ._difference import Cause, Difference
 
 MissMode: TypeAlias = Literal["strict", "live", "ask"]
 """On a miss: stop (a divergence), do the call for real, or ask the user what comes of it."""
@@ -60,6 +60,8 @@ class Divergence:
     """One sentence."""
     differences: tuple[Difference, ...] = ()
     nearest_span_id: str | None = None
+    cause: Cause = "extra call"
+    """The class of what differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..errors import ReplayStop
 from ..messages import Effect, Outcome, Request, ValueRequest, message_to_json
+from ._difference import Cause, cause_of
 from ._edits import Edits, MemoryPatch
 from ._journal import Journal, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
@@ -339,9 +340,11 @@ class ReplaySession:
         count = len(skipped)
         reason = f"the recording makes {count} other call{'s' * (count != 1)} before this one"
         miss = Miss(reason=reason, nearest=skipped[0], content_hash=hit.content_hash)
-        raise self._diverge(kind, name, call_id, miss)
+        raise self._diverge(kind, name, call_id, miss, cause="missing call")
 
-    def _diverge(self, kind: JournalKind, name: str, call_id: str, miss: Miss, *, told: bool = False) -> ReplayStop:
+    def _diverge(
+        self, kind: JournalKind, name: str, call_id: str, miss: Miss, *, told: bool = False, cause: Cause | None = None
+    ) -> ReplayStop:
         if not told:
             self._add(kind, name, call_id, "missed", miss.content_hash)
         self.divergence = Divergence(
@@ -351,6 +354,7 @@ class ReplaySession:
             reason=miss.reason,
             differences=miss.differences,
             nearest_span_id=miss.nearest.span_id if miss.nearest else None,
+            cause=cause or cause_of(miss.differences),
         )
         return self._end("diverged")
 

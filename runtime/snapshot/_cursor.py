@@ -87,6 +87,10 @@ class SnapshotCursor:
         """
         return self.timeline.position_of(span_id, anchor)
 
+    def has_state(self, position: int) -> bool:
+        """True where ``at`` gives a state: from the first event on that made a frame."""
+        return self._first is not None and self._first <= position < len(self)
+
     def at(self, position: int) -> Snapshot:
         """The state after the event at the position: what ``restore_snapshot(events, position=position)`` gives.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,6 +110,10 @@ def test_numbers():
 
 def test_moments_that_no_calendar_has_are_shown_all_the_same():
     assert clock(None) == "no time"
+    assert clock(1_764_424_931_000_000_000, UTC) == "29 Nov 2025 14:02", "another year is said"
+    assert clock(1_764_424_931_000_000_000, UTC, with_year=True) == "29 Nov 2025 14:02"
+    moment = datetime.now(UTC).replace(month=3, day=5, hour=6, minute=7, second=8)
+    assert clock(int(moment.timestamp()) * 10**9, UTC) == " 5 Mar 06:07:08"
     assert clock(2**80) == "no time"
     assert clock_exact(2**80) == f"{2**80} ns (no date)"
     assert clock_exact(None) == "no time recorded"

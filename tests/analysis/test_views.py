@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from debugger.analysis.attributes import attributes_document
 from debugger.analysis.conversation import conversation, document_of
 from debugger.analysis.document import Builder, Document, json_lines, unfolded
+from debugger.analysis.filter_fields import trace_filter
 from debugger.analysis.problem import problem_of
 from debugger.analysis.replay_view import diff_lines, from_where, result_document, word_diff
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
 from debugger.analysis.timeline import Axis, bar_of, ruler
-from debugger.analysis.traces import trace_lines
+from debugger.analysis.traces import Arrangement, GroupLine, Sort, trace_lines
 from debugger.replay.model import ReplayJob, ReplayReport
 from debugger.store.rows import TraceRow
 from runtime.journal import Journal
@@ -140,7 +142,7 @@ def test_a_long_text_folds_to_a_screenful_and_unfolds_completely(text):
     out.text("long", text)
     document = out.document()
     assert len(unfolded(document, frozenset())) <= 25
-    whole = "".join(line.text for line, _ in unfolded(document, frozenset(("long",)))[:-1])
+    whole = "".join(line.text for line, _, _ in unfolded(document, frozenset(("long",)))[:-1])
     assert whole == text.replace("\n", "")
 
 
@@ -226,8 +228,12 @@ def trace(trace_id: str, start: int, origin: str | None = None, **more: object) 
     return TraceRow(**(values | more))  # type: ignore[arg-type]
 
 
-def names(rows: list[TraceRow], *more: object) -> list[str]:
-    return [("  " if line.is_nested else "") + line.name for line in trace_lines(rows, *more)]  # type: ignore[arg-type]
+def names(rows: list[TraceRow], text: str = "", sort: Sort = "started", **more: Any) -> list[str]:
+    shown = trace_lines(rows, Arrangement(wanted=trace_filter(text), sort=sort, **more))
+    return [
+        f"[{line.label}]" if isinstance(line, GroupLine) else ("  " if line.is_nested else "") + line.name
+        for line in shown
+    ]
 
 
 def test_replays_stand_under_what_they_replay():
@@ -243,6 +249,21 @@ def test_sorting_has_the_biggest_first():
     assert names(rows, "", "errors")[0] == "a"
     assert names(rows, "", "took")[0] == "b"
     assert names(rows, "", "tokens")[0] == "c"
+    assert names(rows, "", "name") == ["a", "b", "c"]
+    assert names(rows, is_reversed=True) == ["c", "a", "b"]
+
+
+def test_groups_come_in_the_order_of_their_first_trace():
+    rows = [trace("a", 1, service="x"), trace("b", 2, service="y"), trace("c", 3, service="x"), trace("d", 0)]
+    assert names(rows, group="service") == ["[x]", "c", "a", "[y]", "b", "[no service]", "d"]
+    rows = [trace("a", 1), trace("r", 2, "a"), trace("b", 3)]
+    assert names(rows, group="conversation", conversations={"a": "talk"}) == [
+        "[no conversation]",
+        "b",
+        "[talk]",
+        "a",
+        "  r",
+    ]
 
 
 def test_an_empty_document_is_empty():
@@ -294,7 +315,7 @@ def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
     parameters = {"temperature": 0.2, "stop": ["x"]}
     call = llm(USER, tool_definitions=tools, parameters=parameters, output_schema={"type": "object"})
     document = document_of(conversation(call))
-    shown = "\n".join(line.text for line, _ in unfolded(document, frozenset()))
+    shown = "\n".join(line.text for line, _, _ in unfolded(document, frozenset()))
     assert 'parameters temperature 0.2 · stop ["x"]' in shown
     assert "tools offered look, go␛" in shown
     assert "Looks around" not in shown

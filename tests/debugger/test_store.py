@@ -405,9 +405,14 @@ def test_interrupt_reaches_the_cursor_of_the_thread(store: Store) -> None:
 # SQL -------------------------------------------------------------------------------------------------------
 
 SQL = Path(__file__).parents[2] / "debugger" / "store" / "sql"
-PARAMETERS = {"trace_id": TRACE, "span_id": None, "prefix": "0af7", "seq": -1, "first_seq": 0} | dict.fromkeys(
-    ("attributes", "events", "status_code", "status_message", *Promoted._fields)
-)
+PARAMETERS = {
+    "trace_id": TRACE,
+    "span_id": None,
+    "prefix": "0af7",
+    "needles": ["x"],
+    "seq": -1,
+    "first_seq": 0,
+} | dict.fromkeys(("attributes", "events", "status_code", "status_message", *Promoted._fields))
 COLUMNS: dict[str, tuple[str, ...]] = {
     "trace_list": tuple(field.name for field in dataclasses.fields(TraceRow)),
     "span_list": tuple(field.name for field in dataclasses.fields(SpanRow)),
@@ -416,6 +421,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
     "log_orphans": ("path", "records", "traces"),
     "span_facts": ("spans", "kind"),
+    "span_search": ("trace_id", "seq"),
+    "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),
     "twins_list": ("trace_id", "span_id", "path"),
     "repeated_list": ("path", "span_id", "trace_id", "versions"),

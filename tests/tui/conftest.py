@@ -13,7 +13,9 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "tui"
 
 
 @pytest.fixture(autouse=True)
-def same_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def same_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("debugger.analysis.text.this_year", lambda zone=None: 2025)
     for name in list(os.environ):
         if name == "NO_COLOR" or (name.startswith("TEXTUAL") and not name.startswith("TEXTUAL_SNAPSHOT")):
             monkeypatch.delenv(name)

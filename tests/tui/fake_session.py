@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
+from debugger.analysis.state_changes import StateChange
 from debugger.errors import DebuggerError
+from debugger.importers import LogRecord
 from debugger.receiver.status import Status
 from debugger.replay.model import (
     Anchor,
@@ -19,7 +22,9 @@ from debugger.replay.model import (
     ReplayPlan,
     ReplayReport,
 )
+from debugger.replay.run import stop_here
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
     Call,
@@ -223,7 +228,8 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
         output=None, recorded_output="Here is your day in Lyon.", error=None, calls=CALLS, saved_ns=1300 * MS,
         first_divergence=Divergence(
             kind="llm", name="gpt-4o-mini", call_id="p2", nearest_span_id=f"{5:016x}",
-            reason="the request differs from the nearest recorded one in message 1, role system",
+            cause="prompt text",
+        reason="the request differs from the nearest recorded one in message 1, role system",
             differences=(Difference(
                 part="message", path="messages[0].parts[0].content",
                 recorded="You are the travel desk. Use the tools, report failures honestly, and delegate writing.",
@@ -246,6 +252,7 @@ class FakeSession:
         self.asked: list[str] = []
         self.gate: threading.Event | None = None
         self.load_gate: threading.Event | None = None
+        self.state_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
         self.kept: list[str] = []
@@ -303,22 +310,93 @@ class FakeSession:
         self._asked("span")
         return [travel_span(self._row(span_id))]
 
+    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+        self._asked("search")
+        found = {}
+        for text in texts:
+            held = [row for row in self.span_rows if text in str(travel_call(row)).casefold()]
+            found[text] = frozenset((row.trace_id, row.seq) for row in held)
+        return found
+
+    def stop_search(self) -> None:
+        pass
+
+    def conversations(self) -> dict[str, str]:
+        self._asked("conversations")
+        return {"a" * 32: "trip", "c" * 32: "trip"}
+
     def issues(self) -> list[IssueRow]:
         self._asked("issues")
         return list(self.issue_rows)
 
-    def snapshot(self, trace_id: str, span_id: str | None, anchor: Anchor) -> SnapshotView:
-        self._asked("snapshot")
-        if span_id == f"{1:016x}" and anchor == "before":
+    def calls(self, trace_id: str) -> list[Call]:
+        self._asked("calls")
+        return [travel_call(row) for row in self.span_rows]
+
+    def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
+        self._asked("logs")
+        start = self._row(span_id).start_unix_nano or 0
+        return [LogRecord(event_name="gen_ai.choice", time_unix_nano=start + 7 * MS, severity=9, body={"index": 0})]
+
+    def _events(self) -> list[tuple[int, int, str]]:
+        """Time, whether it is an end, and span of each event."""
+        out = []
+        for row in self.span_rows:
+            out.append((row.start_unix_nano or T0, 1, row.span_id))
+            if row.end_unix_nano is not None:
+                out.append((row.end_unix_nano, 2, row.span_id))
+        return sorted(out)
+
+    def track(self, trace_id: str) -> Track:
+        self._asked("track")
+        events = self._events()
+        return Track(
+            trace_id=trace_id,
+            span_ids=[e[2] for e in events],
+            types=[("span.start", "span.end")[e[1] - 1] for e in events],
+            times=[e[0] for e in events],
+            edges=bytes([e[1] for e in events]),
+        )
+
+    def position_of(self, trace_id: str, span_id: str, anchor: Anchor) -> int:
+        self._asked("position_of")
+        wanted = (1 if anchor == "before" else 2, span_id)
+        at = next(i for i, event in enumerate(self._events()) if event[1:] == wanted)
+        if anchor == "before" and not at:
             raise NoStateError
-        return travel_state(trace_id, span_id, anchor)
+        return at - 1 if anchor == "before" else at
+
+    def state(self, trace_id: str, position: int, since: int | None) -> StateView:
+        self._asked("snapshot")
+        if self.state_gate is not None:
+            assert self.state_gate.wait(5)
+        change = StateChange(
+            call_id="root/agent:travel_desk:0",
+            agent_id="travel_desk",
+            kind="memory",
+            how="changed",
+            what="draft",
+            before=f"a walk at event {since}",
+            after=f"a walk at event {position}",
+        )
+        return StateView(
+            position=position,
+            snapshot=travel_state(trace_id, None, "after"),
+            changes=(change,) if since != position else (),
+            since=since,
+            summary="● travel_desk running · 1 model turn, 2 tools in the journal · memory: 2 keys",
+        )
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         self._asked("plan")
         return self.the_plan
 
     def replay(
-        self, job: ReplayJob, on_call: Callable[[ReplayCall], None], cancelled: Callable[[], bool]
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         self._asked("replay")
         self.jobs.append(job)

@@ -128,7 +128,7 @@ def test_bars_start_in_the_same_column_whatever_the_name():
         await desk.settle()
         await desk.press("enter")
         plain = [strip for strip in strips(desk.app)]
-        for y in range(2, 7):
+        for y in range(3, 8):
             assert bar_cell(hostile[y]) == bar_cell(plain[y])
 
     drive(HostileSession(), scene, NARROW)

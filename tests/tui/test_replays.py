@@ -49,7 +49,7 @@ def test_the_dialog_follows_its_options():
         assert "at the cut" not in desk.screen
         await desk.press("m")
         assert "and then asks the real model; a new tool call stops it" in text_of_dialog(desk)
-        await desk.press("w", "x", "m")
+        await desk.press("w", "x", "m", "m")
         assert "and lets the whole recording answer, and stops if it asks for anything else" in text_of_dialog(desk)
         await desk.press("enter")
         assert "the whole recording answers, also past the point after chat gpt-4o-mini, strict" in desk.screen

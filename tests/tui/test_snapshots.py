@@ -20,7 +20,7 @@ def app(**changes: object) -> RetrospanApp:
     [
         pytest.param([], (120, 20), {}, id="list"),
         pytest.param(["enter", "down", "down", "down", "down"], (140, 36), {}, id="trace"),
-        pytest.param(["t", "enter", "down", "a"], (140, 40), {}, id="state-light"),
+        pytest.param(["T", "enter", "down", "a"], (140, 40), {}, id="state-light"),
         pytest.param(["enter", "r"], (100, 30), {}, id="question"),
         pytest.param(["enter", "r", "enter"], (120, 30), {"make_report": diverged_report}, id="diverged"),
     ],

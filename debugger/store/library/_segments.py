@@ -138,6 +138,8 @@ class Segments(Database):
         """All rows of a query file; a query about one trace is put to the segment that holds it."""
         try:
             with self._looking() as view:
+                if name in _EVERYWHERE and (parameters or {}).get("trace_id") is None:
+                    return self._everywhere(view, name, parameters)
                 if parameters and "trace_id" in parameters:
                     home = self._homes(view).get(parameters["trace_id"])
                     return self._ask(home, name, parameters).fetchall() if home else []
@@ -203,6 +205,16 @@ class Segments(Database):
         self._home = (view, homes)
         return homes
 
+    def _everywhere(self, view: View, name: str, parameters: Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
+        """The rows of all segments, whose first column is the trace: each from where its trace counts."""
+        homes = self._homes(view)
+        return [
+            row
+            for attached in view.segments
+            for row in self._ask(attached, name, parameters).fetchall()
+            if homes.get(row[0]) is attached
+        ]
+
     def _trace_list(self, view: View, _: Mapping[str, Any]) -> list[Any]:
         homes = self._homes(view)
         out: list[TraceRow] = []
@@ -251,6 +263,9 @@ class Segments(Database):
         super().close()
         self._catalog.close()
 
+
+_EVERYWHERE: Final = frozenset(("span_search", "trace_conversations"))
+"""What is asked of every segment alike, where no trace is named."""
 
 _ACROSS: Final[dict[str, Callable[[Segments, View, Mapping[str, Any]], list[Any]]]] = {
     "trace_list": Segments._trace_list,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from ...analysis.text import one_line
+from ...analysis.text import one_line, plural
 from ..keymap import FIRST, bindings
 from ..latest import AskingScreen
 from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
+from ..widgets.line_view import LineView
 
 ALWAYS: Sequence[Binding] = [b for b in bindings("app") if isinstance(b, Binding) and b.id in ("app.help", "app.quit")]
 
@@ -34,6 +39,9 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("screen")
     AUTO_FOCUS = ""
+
+    _finds_in: LineView | None = None
+    """The text that is searched."""
 
     def header(self) -> Iterable[Drawable]:
         """What the header says."""
@@ -60,9 +68,12 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def offer_keys(self) -> None:
         """Write the key line again, for the pane that has the focus."""
         focused = self.focused
-        nodes = focused.ancestors_with_self if focused is not None else [self]
-        found: list[Binding] = []
         taken: set[str] = set()
+        nodes: Sequence[object] = focused.ancestors_with_self if focused is not None else [self]
+        if isinstance(focused, FilterLine):
+            nodes = [focused]  # Every other key is a letter of what is typed.
+            taken = set() if focused.completes else {"tab"}
+        found: list[Binding] = []
         for binding in (b for node in nodes if node is not self.app for b in own_bindings(node)):
             offered = self.offered(binding)
             # A key that a pane takes for itself does not reach the screen, so it is listed once.
@@ -92,6 +103,55 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         """A short notice. The text may come from a trace: it is made visible and never read as markup."""
         self.notify(one_line(text), severity="warning" if warning else "information", markup=False)
 
+    # Texts: every screen that shows one can look for something in it and give it away.
+
+    async def on_line_view_find_wanted(self, event: LineView.FindWanted) -> None:
+        """Open the line to type into."""
+        self._finds_in = event.view
+        line = next(iter(self.query("#find").results(FilterLine)), None)
+        if line is None:
+            line = FilterLine("find", id="find")
+            await self.mount(line, before="#keys")
+        line.add_class("-open")
+        line.focus()
+
+    @on(FilterLine.Changed, "#find")
+    def _find_typed(self, event: FilterLine.Changed) -> None:
+        if self._finds_in is not None:
+            self._finds_in.find(event.text)
+
+    @on(FilterLine.Left, "#find")
+    def _find_left(self, event: FilterLine.Left) -> None:
+        event.line.set_class(bool(event.line.text), "-open")
+        if self._finds_in is not None:
+            self.focus_pane(self._finds_in)
+
+    def on_line_view_found(self, event: LineView.Found) -> None:
+        """Say which match it is; the line closes when nothing is looked for."""
+        for line in self.query("#find").results(FilterLine):
+            line.right = (Run(event.view.match_text + " ", "warning"),)
+            if not event.view.needle and not line.has_focus:
+                line.text = ""
+                line.remove_class("-open")
+
+    def on_line_view_taken(self, event: LineView.Taken) -> None:
+        """Copy a text, through the terminal, or write it to a file."""
+        if event.to_file:
+            self.write_text(event.what, event.text)
+        else:
+            self.app.copy_to_clipboard(event.text)
+            self.say(f"Copied {event.what}: {plural(len(event.text), 'character')}.")
+
+    def write_text(self, title: str, text: str) -> None:
+        """Write a text to a new file in the present folder."""
+        path = new_file(Path.cwd(), title or "page", ".txt")
+        try:
+            path.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            self.say(f"{path.name} could not be written: {error.strerror or error}", warning=True)
+        else:
+            self.say(f"Written to {path}")
+
     def action_next_pane(self) -> None:
         """Focus the next pane."""
         self._step(1)
@@ -110,3 +170,14 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def focus_pane(self, pane: Widget) -> None:
         """Go to a pane."""
         pane.focus()
+
+
+def new_file(folder: Path, title: str, suffix: str) -> Path:
+    """A file of a folder that is not there yet, named after a title that may come from a trace."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", title)[:60].strip("-.") or "page"
+    path = folder / f"{name}{suffix}"
+    number = 2
+    while path.exists():
+        path = folder / f"{name}-{number}{suffix}"
+        number += 1
+    return path

@@ -58,7 +58,8 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         super().__init__()
         self.plan = plan
         self.job = job
-        self._cut = job.span_id
+        # A fork begins at its cut, and the whole recording answers: there is nothing to choose.
+        self._cut = None if job.edits else job.span_id
         self._span_name = span_name
 
     def compose(self) -> ComposeResult:  # noqa: D102
@@ -106,7 +107,7 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         for name in ("mode", "tools"):
             self.query_one(f"#{name}").display = possible
         self.query_one("#scope").display = possible and self._cut is not None
-        self.query_one("#rest").display = possible and job.span_id is not None
+        self.query_one("#rest").display = possible and self._cut is not None and job.span_id is not None
         self._fit(self.size.height)
 
     def _line(self, name: str, key: str, what: str, word: str, sentence: str) -> None:
@@ -149,6 +150,6 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
 
     def action_rest(self) -> None:
         """Stop at the cut or go on with recorded answers."""
-        if self.job.span_id is not None and not self.plan.problem:
+        if self._cut is not None and self.job.span_id is not None and not self.plan.problem:
             self.job = replace(self.job, rest_recorded=not self.job.rest_recorded)
             self._draw()

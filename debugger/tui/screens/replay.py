@@ -6,12 +6,15 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
+
+from runtime.journal import Question, Supplied
 
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.replay_view import counts_text, headline, result_document
@@ -26,6 +29,7 @@ from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from ..widgets.replay_list import ReplayList
 from .base import PaneScreen
+from .editor import AskScreen
 
 _STOPPED = frozenset(("missed", "error"))
 
@@ -33,7 +37,7 @@ _STOPPED = frozenset(("missed", "error"))
 class ReportView(LineView, inherit_bindings=False):
     """The report. Enter unfolds what is folded; elsewhere it is left to the screen, which opens the replay."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report"), *bindings("text")[2:]]
 
 
 class CallsArrived(Message):
@@ -98,7 +102,11 @@ class ReplayScreen(PaneScreen):
             yield Run("  stopping…" if self._stop else "  running…", "warning")
         yield Run(f"  {self._where}", "dim")
         live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
-        yield Run(f", live {' and '.join(live)}" if live else ", strict", "warning" if live else "dim")
+        asks = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "ask"]
+        how = [f"{word} {' and '.join(what)}" for word, what in (("live", live), ("ask for", asks)) if what]
+        yield Run(f", {', '.join(how) or 'strict'}", "warning" if how else "dim")
+        if job.edits:
+            yield Run(f", ✎ {len(job.edits)} edit{'s' * (len(job.edits) != 1)}", "warning")
 
     def header_right(self) -> Iterable[Drawable]:
         """The calls by status."""
@@ -129,7 +137,22 @@ class ReplayScreen(PaneScreen):
             self._arrived.append(call)
             self.post_message(CallsArrived())
 
-        return self._session.replay(job, arrived, lambda: self._stop)
+        return self._session.replay(job, arrived, lambda: self._stop, self._ask_user)
+
+    def _ask_user(self, question: Question) -> Supplied:
+        """In the worker: show the question, and wait for what is said."""
+        said: SimpleQueue[Supplied] = SimpleQueue()
+
+        def show() -> None:
+            self.app.push_screen(AskScreen(question), lambda answer: said.put(answer or Supplied(kind="stop")))
+
+        self.app.call_from_thread(show)
+        while not self._stop:
+            try:
+                return said.get(timeout=0.1)
+            except Empty:
+                continue
+        return Supplied(kind="stop")
 
     def on_calls_arrived(self) -> None:
         """Draw what waits."""

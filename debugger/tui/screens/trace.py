@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widget import Widget
 
 from ...analysis.attributes import attributes_document
 from ...analysis.conversation import conversation, document_of
-from ...analysis.document import Builder, Document, Piece
+from ...analysis.critical import CriticalPath, critical_path
+from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.replay_view import from_where
-from ...analysis.snapshot_view import SnapshotView, snapshot_document
-from ...analysis.timeline import Axis
+from ...analysis.request_view import events_document, request_document
+from ...analysis.rhythm import Rhythm, rhythm_of
+from ...analysis.text import duration, plural
+from ...analysis.timeline import Axis, zoomed
 from ...analysis.traces import trace_facts, trace_name
-from ...analysis.tree import Forest, build_forest, name_of
-from ...replay.model import Anchor, ReplayJob, ReplayPlan
+from ...analysis.tree import Forest, build_forest, context_growth
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
 from ..session import POLL_S, Session
 from ..widgets.detail import Detail, Tab
 from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
+from ..widgets.minimap import Minimap
+from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
-from .base import PaneScreen
 from .notes import NotesScreen, issues_document
-from .question import QuestionScreen
-from .replay import ReplayScreen
+from .thread import ThreadScreen
+from .trace_search import TraceSearch
+from .trace_time import TraceTime, no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
 _ENDED = {
@@ -57,6 +60,8 @@ class TraceModel:
     axis: Axis | None
     family: tuple[TraceRow, ...]
     """The recording and its replays, oldest first."""
+    newest: int
+    """The span that started last."""
     ended: str
     """How a replay ended, in a word; empty for a recording and where it is not known."""
 
@@ -71,38 +76,18 @@ class SpanQuestion:
     forest: Forest = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Which state the snapshot tab should show."""
-
-    span_id: str
-    anchor: Anchor
-    name: str
-
-
-class TraceScreen(PaneScreen):
+class TraceScreen(TraceSearch, TraceTime):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
 
     def __init__(self, session: Session, row: TraceRow) -> None:
-        super().__init__()
-        self._session = session
-        self.row = row
+        super().__init__(session, row)
         self.family: tuple[TraceRow, ...] = (row,)
         self.ended = ""
-        self._replay_waits = False
-        self.cut: Cut | None = None
-        """The state that the snapshot tab shows; None while there is none."""
         self._open: Latest[str, TraceModel] = Latest(self, "trace", self._find_trace, self._show_trace, self._no_trace)
         self._details: Latest[SpanQuestion, dict[Tab, Document]] = Latest(
             self, "detail", self._find_details, self._show_details, self._no_details
-        )
-        self._restore: Latest[Cut, tuple[SnapshotView, ReplayPlan]] = Latest(
-            self, "snapshot", self._find_state, self._show_state, self._no_state
-        )
-        self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
-            self, "plan", self._find_plan, self._ask_first, self._no_plan
         )
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
             self, "family", self._find_family, self._show_family, self._no_family
@@ -112,6 +97,14 @@ class TraceScreen(PaneScreen):
             self, "poll", self._poll_now, self._grew, self._no_family
         )
         self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
+        self._rhythm: Latest[Forest, Rhythm] = Latest(
+            self, "rhythm", lambda forest: rhythm_of(forest, timeline_axis(forest)), self._show_rhythm, self._no_rhythm
+        )
+        self._critical: Latest[Forest, CriticalPath] = Latest(
+            self, "critical", critical_path, self._show_critical, self._no_critical
+        )
+        self.follows = False
+        """The cursor goes to each new span."""
         self._issues: Latest[None, Document] = Latest(
             self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
         )
@@ -120,41 +113,21 @@ class TraceScreen(PaneScreen):
         yield OneLine(id="header")
         with Horizontal(id="panes"):
             with Vertical(id="left"):
+                yield FilterLine("search", self.complete, id="search")
+                yield Minimap(id="minimap")
                 yield OneLine(id="ruler")
                 yield Timeline(id="timeline")
             with Vertical(id="right"):
                 yield Detail(id="explain")
+        yield PlayheadLine(id="playhead")
         yield KeyLine(id="keys")
-
-    @property
-    def timeline(self) -> Timeline:
-        """The left pane."""
-        return self.query_one(Timeline)
-
-    @property
-    def detail(self) -> Detail:
-        """The right pane."""
-        return self.query_one(Detail)
-
-    def panes(self) -> Sequence[Widget]:
-        """Both panes, also while only one fits on the screen."""
-        return [self.timeline, self.detail.view]
-
-    def help_nodes(self) -> Sequence[object]:
-        """The detail pane's own keys sit on its frame."""
-        return [self, self.timeline, self.detail.view, self.detail, self.app]
-
-    def focus_pane(self, pane: Widget) -> None:
-        """Go to a pane, bringing it into view where only one fits."""
-        self.set_class(pane is self.detail.view, "-detail")
-        pane.focus()
 
     def on_mount(self) -> None:
         """Load the spans."""
         super().on_mount()
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self.timeline.focus()
-        self.detail.put({"snapshot": _no_cut_document()})
+        self.detail.put({"snapshot": no_cut_document()})
         self._open.ask(self.row.trace_id)
         if self._session.is_library:
             self.set_interval(POLL_S, self._look)
@@ -162,7 +135,7 @@ class TraceScreen(PaneScreen):
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
         self.set_class(event.size.width < NARROW, "-narrow")
-        self.call_after_refresh(self._draw_ruler)
+        self.call_after_refresh(self.draw_time)
 
     def on_screen_resume(self) -> None:
         """A replay may have added a branch."""
@@ -177,6 +150,8 @@ class TraceScreen(PaneScreen):
         yield Run(f" {sign}{trace_name(self.row.name)}", "strong")
         if self.row.errors:
             yield Run(f"  ✗{self.row.errors:,}", "error")
+        if self.follows:
+            yield Run("  following", "good")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -194,8 +169,52 @@ class TraceScreen(PaneScreen):
             yield Run("recorded", "strong")
             yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} (v) ", "good")
 
-    def _draw_ruler(self) -> None:
-        self.query_one("#ruler", OneLine).pieces = self.timeline.header_pieces()
+    def draw_time(self) -> None:
+        """Draw what shows the window of time: the ruler and the minimap."""
+        timeline = self.timeline
+        self.query_one("#ruler", OneLine).pieces = timeline.header_pieces()
+        self.query_one(Minimap).show(timeline.rhythm, timeline.axis, timeline.view, self.time_marks)
+
+    def on_timeline_zoomed(self) -> None:
+        """Another window of time."""
+        self.draw_time()
+
+    def on_minimap_pointed(self, event: Minimap.Pointed) -> None:
+        """Show the time around a click; where all is in view, some of it."""
+        timeline = self.timeline
+        if timeline.axis is None or timeline.view is None:
+            return
+        factor = 0.25 if timeline.view == timeline.axis else 1
+        timeline.set_view(zoomed(timeline.axis, timeline.view, factor, event.moment))
+        self.draw_time()
+
+    def on_minimap_scrolled(self, event: Minimap.Scrolled) -> None:
+        """The wheel zooms."""
+        self.timeline.action_zoom(0.5 if event.is_up else 2)
+
+    def action_critical(self) -> None:
+        """Show the critical path, or no longer."""
+        if self.timeline.critical is not None:
+            self.timeline.set_critical(None)
+        else:
+            self._critical.ask(self.timeline.forest)
+
+    def _show_critical(self, forest: Forest, path: CriticalPath) -> None:
+        if forest is self.timeline.forest:
+            self.timeline.set_critical(path)
+            self.say(f"{plural(path.spans, 'span')} decided how long it took; their solid parts add up to "
+                     f"{duration(path.length_ns)}.")  # fmt: skip
+
+    def _no_critical(self, _: Forest, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
+
+    def _show_rhythm(self, forest: Forest, rhythm: Rhythm) -> None:
+        if forest is self.timeline.forest:
+            self.timeline.set_rhythm(rhythm)
+            self.draw_time()
+
+    def _no_rhythm(self, _: Forest, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
 
     # The trace, also while it goes on.
 
@@ -215,11 +234,15 @@ class TraceScreen(PaneScreen):
         self._version, row = found
         if row is not None and row != self.row:
             self.row = row
+            self.forget_track()
             self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:
         forest = build_forest(self._session.spans(trace_id))
-        return TraceModel(forest, timeline_axis(forest), self._find_family(trace_id), self._find_end(forest))
+        starts = [row.start_unix_nano or 0 for row in forest.rows]
+        newest = starts.index(max(starts)) if starts else 0
+        family = self._find_family(trace_id)
+        return TraceModel(forest, timeline_axis(forest), family, newest, self._find_end(forest))
 
     def _find_end(self, forest: Forest) -> str:
         """What the run span of a replay says of its end; a replay that was killed left spans open."""
@@ -240,7 +263,11 @@ class TraceScreen(PaneScreen):
     def _show_trace(self, _: str, model: TraceModel) -> None:
         self.ended = model.ended
         self.timeline.show(model.forest, model.axis)
-        self._draw_ruler()
+        self.draw_time()
+        self._rhythm.ask(model.forest)
+        if self.follows and len(model.forest):
+            self.timeline.place(model.newest)
+        self.search_again()
         self._show_family("", model.family)
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
@@ -263,6 +290,7 @@ class TraceScreen(PaneScreen):
 
     def on_timeline_selected(self, event: Timeline.Selected) -> None:
         """Explain the span."""
+        self.cursor_moved()
         forest = event.timeline.forest
         self._details.ask(SpanQuestion(forest.rows[event.index].span_id, event.index, forest))
 
@@ -273,9 +301,12 @@ class TraceScreen(PaneScreen):
         previous = None if before is None else self._session.call(trace_id, forest.rows[before].span_id)
         spans = self._session.span(trace_id, wanted.span_id)
         marks = forest.marks_of(wanted.index)
+        growth = context_growth(forest, wanted.index) if call.kind == "llm" else ()
         return {
-            "conversation": document_of(conversation(call, previous), marks),
+            "conversation": document_of(conversation(call, previous, growth), marks),
             "attributes": attributes_document(spans, marks),
+            "request": request_document(call),
+            "events": events_document(spans, self._session.logs(trace_id, wanted.span_id)),
         }
 
     def _show_details(self, _: SpanQuestion, documents: dict[Tab, Document]) -> None:
@@ -293,76 +324,6 @@ class TraceScreen(PaneScreen):
         """Pass on what the timeline has to say."""
         self.say(event.text)
 
-    # State.
-
-    def action_restore(self, anchor: str) -> None:
-        """Rebuild the state before or after the span under the cursor."""
-        span = self.timeline.selected
-        if span is None:
-            return
-        self.detail.choose("snapshot")
-        self.detail.is_loading = True
-        self.detail.draw_tabs()
-        self._replay_waits = False
-        self._restore.ask(Cut(span.span_id, cast(Anchor, anchor), name_of(span)))
-
-    def _find_state(self, cut: Cut) -> tuple[SnapshotView, ReplayPlan]:
-        view = self._session.snapshot(self.row.trace_id, cut.span_id, cut.anchor)
-        return view, self._session.plan(self._job(cut))
-
-    def _job(self, cut: Cut | None) -> ReplayJob:
-        job = ReplayJob(trace_id=self.row.trace_id, agent=self._session.agent)
-        return job if cut is None else replace(job, span_id=cut.span_id, anchor=cut.anchor)
-
-    def _show_state(self, cut: Cut, found: tuple[SnapshotView, ReplayPlan]) -> None:
-        self.cut = cut
-        self.detail.put({"snapshot": snapshot_document(found[0], cut.name, found[1])})
-        self.focus_pane(self.detail.view)
-        if self._replay_waits:
-            self._replay_waits = False
-            self.action_replay()
-
-    def _no_state(self, cut: Cut, error: Exception) -> None:
-        self.cut = None
-        self._replay_waits = False
-        names = {row.span_id: name_of(row) for row in self.timeline.forest.rows}
-        problem = problem_of(error, f"there is no state {cut.anchor} {cut.name}", names)
-        self.detail.put({"snapshot": problem_document(problem)})
-        self.focus_pane(self.detail.view)
-
-    # Replay.
-
-    @property
-    def shown_cut(self) -> Cut | None:
-        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
-        hidden = self.has_class("-narrow") and not self.has_class("-detail")
-        return None if hidden or self.detail.current != "snapshot" else self.cut
-
-    def action_replay(self) -> None:
-        """Ask before a replay from the state that is shown, else of the whole trace."""
-        if self._restore.is_running:
-            self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
-            return
-        cut = self.shown_cut
-        self._plan.ask((self._job(cut), cut.name if cut else None))
-
-    def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
-        return self._session.plan(wanted[0])
-
-    def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
-        job, name = wanted
-
-        def start(answer: ReplayJob | None) -> None:
-            if answer is not None:
-                rows = {row.span_id: row for row in self.timeline.forest.rows}
-                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
-
-        self.app.push_screen(QuestionScreen(plan, job, name), start)
-
-    def _no_plan(self, _: tuple[ReplayJob, str | None], error: Exception) -> None:
-        document = problem_document(problem_of(error, "no replay could be planned"))
-        self.app.push_screen(NotesScreen("error", document))
-
     # Other keys.
 
     def action_tab(self, tab: Tab) -> None:
@@ -371,10 +332,23 @@ class TraceScreen(PaneScreen):
         if self.has_class("-narrow"):
             self.focus_pane(self.detail.view)
 
-    def action_error(self, step: int) -> None:
-        """Go to another span in error."""
-        if not self.timeline.next_error(step):
-            self.say("No span of this trace is in error.")
+    def action_follow(self) -> None:
+        """Let the cursor go to each new span, or no longer."""
+        self.follows = not self.follows
+        said = "The cursor goes to each new span as it arrives; F ends that." if self.follows else "The cursor stays."
+        self.say(said)
+        self.draw_header()
+
+    def action_thread(self) -> None:
+        """Show the conversation of the whole trace."""
+        span = self.timeline.selected
+        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self._from_thread))
+
+    def _from_thread(self, span_id: str | None) -> None:
+        at = None if span_id is None else self.timeline.forest.find(span_id)
+        if at is not None:
+            self.timeline.go_to(at)
+        self.focus_pane(self.timeline)
 
     def action_branch(self) -> None:
         """Go to the next branch."""
@@ -406,18 +380,8 @@ class TraceScreen(PaneScreen):
         self.say(problem_of(error, "").sentence, warning=True)
 
     def action_back(self) -> None:
-        """From the detail pane to the timeline, from there to the list."""
+        """From the detail pane to the timeline, then end the search, then to the list."""
         if self.focused is self.detail.view:
             self.focus_pane(self.timeline)
-        else:
+        elif not self.end_search():
             self.dismiss()
-
-
-def _no_cut_document() -> Document:
-    out = Builder()
-    out.line(Piece("No state has been rebuilt yet.", "dim"))
-    out.gap()
-    out.line(Piece("b", "key"), Piece("  the state just before the span under the cursor"), indent=2)
-    out.line(Piece("a", "key"), Piece("  the state just after it"), indent=2)
-    out.line(Piece("r", "key"), Piece("  replays from the state while it is shown here"), indent=2)
-    return out.document()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from ...analysis.filter_fields import TRACE_FIELDS, complete, trace_filter, trace_values
+from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural, size
-from ...analysis.traces import SORTS, list_title, trace_name
+from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
 from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
@@ -104,9 +106,16 @@ class TracesScreen(PaneScreen):
             self, "list", self._list_now, self._listed, self._failed
         )
 
+        self._bodies: Latest[Filter, dict[str, frozenset[str]]] = Latest(
+            self, "search", self._search, self._searched, self._not_searched
+        )
+        self._conversations: Latest[None, dict[str, str]] = Latest(
+            self, "conversations", lambda _: session.conversations(), self._grouped, self._not_grouped
+        )
+
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")
-        yield FilterLine(id="filter")
+        yield FilterLine("filter", self._complete, id="filter")
         yield OneLine(id="columns")
         yield TraceList(id="traces")
         yield KeyLine(id="keys")
@@ -118,10 +127,14 @@ class TracesScreen(PaneScreen):
         table = self.query_one(TraceList)
         yield Run(" Retrospan", "strong")
         yield Run(f"   {list_title(table.traces)}", "dim")
-        if table.filter_text:
-            yield Run(f"   {len(table.lines):,} shown", "warning")
+        how = table.arrangement
+        if not how.wanted.is_empty:
+            searching = ", searching…" if self._bodies.is_running else ""
+            yield Run(f"   {table.shown:,} shown{searching}", "warning")
         if not table.shows_sorting:
-            yield Run(f"   sorted by {table.sort}", "warning")
+            yield Run(f"   sorted by {how.sort}", "warning")
+        if how.group != "nothing":
+            yield Run(f"   by {how.group}", "warning")
         if self._loading:
             yield Run(f"   {self._progress_text()}", "warning")
         if self._receiver is not None:
@@ -260,12 +273,37 @@ class TracesScreen(PaneScreen):
 
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Filter as it is typed."""
-        table = self.query_one(TraceList)
-        if table.filter_text == event.text:
+        try:
+            wanted = trace_filter(event.text)
+        except FilterError as mistake:
+            event.line.show_mistake(mistake)  # The last filter that was understood stays.
             return
-        table.filter_text = event.text
+        if wanted.texts:
+            self._session.stop_search()
+            self._bodies.ask(wanted)
+            self.draw_header()
+        else:
+            self._bodies.drop()
+            self._arrange(wanted=wanted)
+
+    def _arrange(self, **changes: Any) -> None:
+        table = self.query_one(TraceList)
+        table.arrangement = replace(table.arrangement, **changes)
         table.rearrange()
         self._draw()
+
+    def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
+        found = self._session.search(wanted.texts, None)
+        return {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in found.items()}
+
+    def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
+        self._arrange(wanted=wanted, found=found)
+
+    def _not_searched(self, _: Filter, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
+
+    def _complete(self, text: str) -> Completion:
+        return complete(text, TRACE_FIELDS, trace_values(self.query_one(TraceList).traces))
 
     def on_filter_line_left(self) -> None:
         """Back to the list; an empty filter takes no room."""
@@ -276,11 +314,26 @@ class TracesScreen(PaneScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        table = self.query_one(TraceList)
         order = list(SORTS)
-        table.sort = order[(order.index(table.sort) + 1) % len(order)]
-        table.rearrange()
-        self._draw()
+        now = self.query_one(TraceList).arrangement.sort
+        self._arrange(sort=order[(order.index(now) + 1) % len(order)], is_reversed=False)
+
+    def action_reverse(self) -> None:
+        """The other way round."""
+        self._arrange(is_reversed=not self.query_one(TraceList).arrangement.is_reversed)
+
+    def action_group(self) -> None:
+        """Group by the next thing."""
+        group = GROUPS[(GROUPS.index(self.query_one(TraceList).arrangement.group) + 1) % len(GROUPS)]
+        if group == "conversation":
+            self._conversations.ask(None)
+        self._arrange(group=group)
+
+    def _grouped(self, _: None, conversations: dict[str, str]) -> None:
+        self._arrange(conversations=conversations)
+
+    def _not_grouped(self, _: None, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_remove(self) -> None:
         """Remove the trace under the cursor from the library, once the key was pressed twice."""

@@ -16,9 +16,12 @@ from ..keymap import bindings
 from .drawn import Drawable, OneLine, Run
 from .line_view import LineView
 
-Tab: TypeAlias = Literal["conversation", "attributes", "snapshot"]
+Tab: TypeAlias = Literal["conversation", "attributes", "snapshot", "request", "events"]
 
-TABS: tuple[Tab, ...] = ("conversation", "attributes", "snapshot")
+TABS: tuple[Tab, ...] = ("conversation", "attributes", "snapshot", "request", "events")
+
+Place: TypeAlias = tuple[int, frozenset[str], frozenset[tuple[str, int]]]
+"""Cursor, and what is open and closed."""
 
 
 class TabLine(OneLine):
@@ -37,14 +40,14 @@ class TabLine(OneLine):
 class Detail(Vertical):
     """Explains the span under the timeline's cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("detail")[2:]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("detail")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.current: Tab = "conversation"
         self.is_loading = False
         self._documents: dict[Tab, Document] = {}
-        self._places: dict[Tab, tuple[int, frozenset[str]]] = {}
+        self._places: dict[Tab, Place] = {}
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield TabLine(id="tabs")
@@ -77,12 +80,13 @@ class Detail(Vertical):
         """Show a tab, where it was left."""
         if tab == self.current:
             return
-        self._places[self.current] = (self.view.cursor, self.view.opened)
+        view = self.view
+        self._places[self.current] = (view.cursor, view.opened, view.closed)
         self.current = tab
-        cursor, opened = self._places.get(tab, (0, frozenset()))
-        self.view.opened = opened
-        self.view.cursor = 0
-        self.view.show(self.document(tab), keep=bool(cursor or opened))
+        cursor, opened, closed = self._places.get(tab, (0, frozenset(), frozenset()))
+        view.opened, view.closed = opened, closed
+        view.cursor = 0
+        view.show(self.document(tab), keep=bool(cursor or opened or closed))
         if cursor:
             self.view.cursor = cursor
         self.draw_tabs()

@@ -27,7 +27,7 @@ LOOKS = frozenset(
     for name in (
         "dim", "strong", "heading", "key", "string", "number", "error", "warning", "good", "removed", "added", "system",
         "user", "assistant", "tool", "agent", "llm", "retriever", "reasoning", "fold", "line", "bar", "cursor",
-        "cursor-blurred", "mark",
+        "cursor-blurred", "mark", "match", "window", "playhead",
     )
 )  # fmt: skip
 """Component classes of every drawn widget: the styles of ``analysis.document`` and a few of the screen's own."""
@@ -35,6 +35,7 @@ LOOKS = frozenset(
 _TO_ASCII = str.maketrans(
     {
         **dict(zip("●◆▲■○·✗✓◌↺»✎▣↳≈", "*#^=o.x+o%>~@>~", strict=True)),
+        **dict(zip("▁▂▃▄▅▆▇▕┄░◂┃⚑◀", "__.-~=%|-:<|!<", strict=True)),
         **dict(zip("▾▸▴▌│├└─┬┊⏎…↑↓←→", "v>^|||`-+:~~^v<>", strict=True)),
         **dict(zip("▏▎▍▌▋▊▉█▐▒▶≥⇧⌫", "||||====|~>>^<", strict=True)),
     }

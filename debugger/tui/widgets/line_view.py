@@ -1,21 +1,36 @@
-"""A viewer for documents of any length: wraps to its width, folds long texts, draws only what is on the screen."""
+"""A viewer for documents of any length: wraps, folds, searches, copies; draws only what is on the screen."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import ClassVar
+from itertools import pairwise
+from textwrap import dedent
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
+from textual.message import Message
 
-from ...analysis.document import Document, Line, unfolded
+from ...analysis.document import Document, Line, fold_end, unfolded
 from ...analysis.text import wrap_at
 from ..keymap import bindings
 from .drawn import Drawable, Drawn, Run
 
-Row = tuple[Line, str, int, int]
-"""A line, its block's key, and the part of its text that this row shows."""
+
+class Row(NamedTuple):
+    """A row of the screen: a line, or a part of one."""
+
+    line: Line
+    key: str
+    """Of the line's block."""
+    place: int
+    """Of the line in its block; -1 for the line that says what is folded away."""
+    start: int
+    end: int
+    """The part of the line's text that the row shows."""
 
 
 class LineView(Drawn):
@@ -24,31 +39,61 @@ class LineView(Drawn):
     Cost of showing: one pass over the lines that are not folded away. Cost of a key: two rows.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("detail")[:2]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("text")
+
+    class FindWanted(Message, namespace="line_view"):
+        """The user wants to type what to find. Handler: ``on_line_view_find_wanted``."""
+
+        def __init__(self, view: LineView) -> None:
+            super().__init__()
+            self.view = view
+
+    class Found(FindWanted, namespace="line_view"):
+        """Other matches, or the cursor is on another one. Handler: ``on_line_view_found``."""
+
+    class Taken(Message, namespace="line_view"):
+        """Text to be copied, or written to a file. Handler: ``on_line_view_taken``."""
+
+        def __init__(self, text: str, what: str, *, to_file: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.what = what
+            self.to_file = to_file
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.document = Document()
         self.opened: frozenset[str] = frozenset()
         """Keys of the blocks that are unfolded."""
+        self.closed: frozenset[tuple[str, int]] = frozenset()
+        """Block and place of lines that hold something folded into them."""
+        self.needle = ""
+        """What is looked for; empty while nothing is."""
+        self._pattern: re.Pattern[str] | None = None
+        self._matches: list[tuple[str, int]] = []
+        """Block and place of the lines that hold it, also of those that are folded away."""
+        self._at_match = -1
         self._rows: list[Row] = []
         self._wrapped_at = 0
 
     def show(self, document: Document, *, keep: bool = False) -> None:
         """Show a document from its top; with ``keep`` stay where the cursor was, as it is the same one again."""
         if not keep:
-            self.opened = frozenset()
+            self.opened, self.closed = frozenset(), frozenset()
         self.document = document
         self._lay_out(self.cursor if keep else 0)
+        if self._pattern is not None:
+            self._look()
+            self.post_message(self.Found(self))
 
     def _lay_out(self, cursor: int) -> None:
         width = self._text_width()
         before, self._wrapped_at = self._wrapped_at, width
         rows: list[Row] = []
-        for line, key in unfolded(self.document, self.opened):
+        for line, key, place in unfolded(self.document, self.opened, self.closed):
             room = max(width - line.indent, 8)
             hang = min(line.hang, room // 2)
-            rows.extend([(line, key, start, end) for start, end in wrap_at(line.text, room, hang)])
+            rows.extend([Row(line, key, place, start, end) for start, end in wrap_at(line.text, room, hang)])
         changed = self._changed(rows) if width == before else None
         self._rows = rows
         self.redraw(len(rows), cursor, changed)
@@ -61,7 +106,7 @@ class LineView(Drawn):
         for y in range(top, top + self.size.height):
             was = old[y] if y < len(old) else None
             now = rows[y] if y < len(rows) else None
-            if was is not now and (was is None or now is None or (was[0], *was[2:]) != (now[0], *now[2:])):
+            if was is not now and (was is None or now is None or (was[0], *was[3:]) != (now[0], *now[3:])):
                 out.append(y)
         return out
 
@@ -72,7 +117,7 @@ class LineView(Drawn):
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The part of a line that the row shows."""
-        line, _, start, end = self._rows[row]
+        line, _, _, start, end = self._rows[row]
         indent = line.indent + (min(line.hang, max(self._wrapped_at - line.indent, 8) // 2) if start else 0)
         out: list[Drawable] = [Run(" " * indent)] if indent else []
         at = 0
@@ -83,16 +128,149 @@ class LineView(Drawn):
             at += len(piece.text)
             if at >= end:
                 break
+        return out if self._pattern is None else self._highlighted(out, line, indent, start, end)
+
+    def _highlighted(self, runs: list[Drawable], line: Line, indent: int, start: int, end: int) -> list[Drawable]:
+        """The runs of a row, divided where a match begins or ends."""
+        assert self._pattern is not None
+        found = [match.span() for match in self._pattern.finditer(line.text)]
+        spots = [spot for spot in found if spot[1] > start and spot[0] < end]
+        if not spots:
+            return runs
+        out: list[Drawable] = []
+        at = start - indent
+        for run in runs:
+            text = run.text
+            edges = sorted({0, len(text), *(min(max(edge - at, 0), len(text)) for spot in spots for edge in spot)})
+            for low, high in pairwise(edges):
+                is_match = any(a <= at + low and at + high <= b for a, b in spots)
+                out.append(Run(text[low:high], "match" if is_match else run.style))
+            at += len(text)
         return out
+
+    # Places.
+
+    @property
+    def block_key(self) -> str | None:
+        """The key of the block under the cursor."""
+        return self._rows[self.cursor].key if self._rows else None
+
+    def go_to_block(self, key: str, *, after_gap: bool = False) -> None:
+        """Put the cursor on the first line of a block, or on its first line that is not empty, near the top."""
+        at = next((i for i, row in enumerate(self._rows) if row.key == key), None)
+        if at is None:
+            return
+        if after_gap and at + 1 < len(self._rows) and not self._rows[at].line.pieces:
+            at += 1
+        self.cursor = at
+        # After the scrolling that shows the cursor, which would leave it on the last line of the page.
+        self.call_after_refresh(self.scroll_to, y=max(at - 1, 0), animate=False)
+
+    # Finding.
+
+    def find(self, text: str) -> None:
+        """Look for a text, whatever its case, and go to the first match from the cursor on; an empty one ends it."""
+        self.needle = text
+        self._pattern = re.compile(re.escape(text), re.IGNORECASE) if text else None
+        self._look()
+        self._strips.clear()
+        self.refresh()
+        if self._matches:
+            self._go_to_match(self._next_match(1, stay=True))
+        self.post_message(self.Found(self))
+
+    def _look(self) -> None:
+        find = None if self._pattern is None else self._pattern.search
+        self._at_match = -1
+        self._matches = [] if find is None else [
+            (block.key, place)
+            for block in self.document.blocks
+            for place, line in enumerate(block.lines)
+            if find(line.text) is not None
+        ]  # fmt: skip
+
+    @property
+    def match_text(self) -> str:
+        """``3 of 41``."""
+        total = len(self._matches)
+        if not total:
+            return "no match" if self.needle else ""
+        return f"{self._at_match + 1:,} of {total:,}" if self._at_match >= 0 else f"{total:,}"
+
+    def _next_match(self, step: int, *, stay: bool = False) -> int:
+        """Which match comes next from the cursor, round the end."""
+        order = {block.key: i for i, block in enumerate(self.document.blocks)}
+        row = self._rows[self.cursor]
+        here = (order[row.key], row.place if row.place >= 0 else 1 << 40)
+        places = [(order[key], place) for key, place in self._matches]
+        if step > 0:
+            at = bisect_left(places, here) if stay else bisect_right(places, here)
+        else:
+            at = bisect_left(places, here) - 1
+        return at % len(places)
+
+    def _go_to_match(self, number: int) -> None:
+        key, place = self._matches[number]
+        block = next(block for block in self.document.blocks if block.key == key)
+        hidden = block.folds and block.shown is not None and place >= block.shown and key not in self.opened
+        shut = {fold for fold in self.closed if fold[0] == key and fold[1] < place <= fold_end(block.lines, fold[1])}
+        if hidden or shut:
+            self.opened |= {key} if hidden else set()
+            self.closed -= shut
+            self._lay_out(self.cursor)
+        self._at_match = number
+        at = next(i for i, row in enumerate(self._rows) if row.key == key and row.place == place)
+        assert self._pattern is not None
+        match = self._pattern.search(self._rows[at].line.text)
+        while match is not None and self._rows[at].end <= match.start():
+            at += 1
+        self.cursor = at
+
+    def action_find(self) -> None:
+        """Type what to find."""
+        self.post_message(self.FindWanted(self))
+
+    def action_match(self, step: int) -> None:
+        """To the next or previous match; while nothing is looked for, the key is left to the screen."""
+        if self._pattern is None:
+            raise SkipAction
+        if self._matches:
+            self._go_to_match(self._next_match(step))
+            self.post_message(self.Found(self))
+
+    def action_end_find(self) -> None:
+        """Look for nothing any more; where nothing is looked for, the key is left to the screen."""
+        if self._pattern is None:
+            raise SkipAction
+        self.find("")
+
+    # Taking text away.
+
+    def action_copy(self) -> None:
+        """Copy the text under the cursor, all of it, also what is folded away."""
+        if not self._rows:
+            raise SkipAction
+        key = self._rows[self.cursor].key
+        block = next(block for block in self.document.blocks if block.key == key)
+        text = "\n".join(" " * line.indent + line.text for line in block.lines)
+        self.post_message(self.Taken(dedent(text).strip("\n"), "the text under the cursor", to_file=False))
+
+    def action_copy_all(self) -> None:
+        """Copy everything."""
+        self.post_message(self.Taken(self.document.text, "everything on this page", to_file=False))
+
+    def action_write(self) -> None:
+        """Write everything to a file."""
+        self.post_message(self.Taken(self.document.text, self.document.title, to_file=True))
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap again, keeping the line under the cursor."""
         super().on_resize(event)
         if self._text_width() == self._wrapped_at:
             return
-        line = self._rows[self.cursor][0] if self.cursor < len(self._rows) else None
+        line = self._rows[self.cursor].line if self.cursor < len(self._rows) else None
         self._lay_out(self.cursor)
-        at = next((i for i, row in enumerate(self._rows) if row[0] is line), None)
+        at = next((i for i, row in enumerate(self._rows) if row.line is line), None)
         if at is not None:
             self.cursor = at
 
@@ -110,17 +288,24 @@ class LineView(Drawn):
         """Unfold the block under the cursor, or fold it; False where nothing folds."""
         if not self._rows:
             return False
-        key = self._rows[self.cursor][1]
+        row = self._rows[self.cursor]
+        key = row.key
+        if row.line.fold == 1 and row.place >= 0:
+            self.closed ^= {(key, row.place)}
+            first = next(i for i, other in enumerate(self._rows) if other.key == key and other.place == row.place)
+            self._lay_out(first)
+            return True
         block = next((block for block in self.document.blocks if block.key == key and block.folds), None)
         if block is None:
             return False
         self.opened = self.opened ^ {key}
-        first = next(i for i, row in enumerate(self._rows) if row[1] == key)
+        first = next(i for i, row in enumerate(self._rows) if row.key == key)
         self._lay_out(self.cursor if key in self.opened else first)
         return True
 
     def action_toggle_all_folds(self) -> None:
-        """Unfold every block, or fold all again."""
+        """Unfold everything, or fold long texts again."""
         folding = frozenset(block.key for block in self.document.blocks if block.folds)
-        self.opened = frozenset() if self.opened else folding
+        self.opened = frozenset() if self.opened and not self.closed else folding
+        self.closed = frozenset()
         self._lay_out(min(self.cursor, len(self._rows) - 1) if self.opened else 0)

@@ -5,18 +5,23 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
+from itertools import repeat
 from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.message import Message
 
 from ...analysis.conversation import GLYPHS, KIND_STYLES
+from ...analysis.critical import CriticalPath
+from ...analysis.rhythm import Rhythm, cell_at
 from ...analysis.text import cut, fit, width_of
-from ...analysis.timeline import Axis, axis_of, bar_of, ruler, took
-from ...analysis.tree import Forest, build_forest, name_of
+from ...analysis.timeline import Axis, axis_of, ruler, took
+from ...analysis.tree import Forest, name_of
 from ...store.rows import SpanRow
 from ..keymap import bindings
+from .bars import bar_pieces
 from .drawn import Drawable, Drawn, Run
+from .timeline_moves import TimelineMoves
 
 _TOOK = 9
 _SHORTEST_MARK = 10
@@ -24,7 +29,7 @@ _DEEPEST = 12
 """Levels of indent that are drawn; deeper spans say their depth as a number."""
 
 
-class Timeline(Drawn):
+class Timeline(TimelineMoves):
     """The spans of one trace. Rows are positions in ``row_indices``, which holds indices of the forest.
 
     Cost of a key: two rows drawn. Cost of a fold: moving the rows behind it. Cost of folding all: one pass.
@@ -48,53 +53,133 @@ class Timeline(Drawn):
     class DetailWanted(Selected):
         """Enter on a span. Handler: ``on_timeline_detail_wanted``."""
 
-    class Said(Message):
-        """Why a key could do nothing, for the user. Handler: ``on_timeline_said``."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.forest: Forest = build_forest(())
-        self.axis: Axis | None = None
-        self.row_indices: array[int] = array("i")
+        self.matches: array[int] = array("i")
+        """Spans that the search found, ascending."""
+        self.critical: CriticalPath | None = None
+        self.playhead: int | None = None
+        """The moment that the ruler marks."""
+        self._base: array[int] | None = None
+        """The only spans that are shown, ascending; None for all."""
         self._collapsed = bytearray()
+        self._matched = bytearray()
         self.loading_text = "loading the spans…"
 
     # Data.
 
     def show(self, forest: Forest, axis: Axis | None) -> None:
-        """Show a trace, expanded but for what was folded already, with the cursor on the same span if it is there."""
+        """Show a trace, or more of the same one: the cursor stays on its span, folded spans stay folded."""
         kept = self.selected
-        folded = [self.forest.rows[index].span_id for index, is_folded in enumerate(self._collapsed) if is_folded]
+        folded = self._folded()
+        was_whole = self.view == self.axis
         self.forest, self.axis = forest, axis
+        if was_whole:
+            self.view = axis
+        self.rhythm = Rhythm()
         self._collapsed = bytearray(len(forest))
-        self.row_indices = array("i", range(len(forest)))
-        self.loading_text = "This trace has no spans."
         for span_id in folded:
-            if (index := forest.find(span_id)) is not None and forest.size[index] > 1:
-                self._collapsed[index] = 1
-        if any(self._collapsed):
-            self.row_indices = self._visible(0, len(forest))
+            if (at := forest.find(span_id)) is not None and forest.size[at] > 1:
+                self._collapsed[at] = 1
+        self._base, self.critical = None, None
+        self.matches, self._matched = array("i"), bytearray(len(forest))
         place = forest.find(kept.span_id) if kept is not None else None
-        self.redraw(len(self.row_indices), 0 if place is None else bisect_left(self.row_indices, place))
+        self.loading_text = "This trace has no spans."
+        self._arrange(place or 0)
         if len(forest):
             self.post_message(self.Selected(self, self.index))
 
-    @property
-    def index(self) -> int:
-        """The forest index under the cursor; 0 where there are no spans."""
-        return self.row_indices[self.cursor] if self.cursor < len(self.row_indices) else 0
+    def _folded(self) -> list[str]:
+        """The span ids of all that is collapsed."""
+        found = []
+        at = self._collapsed.find(1)
+        while at >= 0:
+            found.append(self.forest.rows[at].span_id)
+            at = self._collapsed.find(1, at + 1)
+        return found
+
+    def _arrange(self, kept: int) -> None:
+        """Make the rows anew from what is shown and folded, the cursor on a span or on the nearest one above it."""
+        self.row_indices = self._shown(0, len(self.forest))
+        row = bisect_left(self.row_indices, kept)
+        if row == len(self.row_indices) or self.row_indices[row] != kept:
+            row -= 1  # The span is hidden: what hides it stands just before where it would be.
+        self.redraw(len(self.row_indices), row)
+
+    def _shown(self, start: int, end: int) -> array[int]:
+        """The rows of a range of the forest. Cost: a copy where nothing in it is folded, else one pass."""
+        base = self._base
+        if base is not None:
+            low, high = bisect_left(base, start), bisect_left(base, end)
+        if self._collapsed.find(1, start, end) < 0:
+            return array("i", range(start, end)) if base is None else base[low:high]
+        shown = array("i")
+        collapsed, size = self._collapsed, self.forest.size
+        if base is None:
+            at = start
+            while at < end:
+                shown.append(at)
+                at += size[at] if collapsed[at] else 1
+            return shown
+        at = start
+        for index in base[low:high]:
+            if index >= at:
+                shown.append(index)
+                at = index + (size[index] if collapsed[index] else 1)
+        return shown
+
+    def show_only(self, base: array[int] | None) -> None:
+        """Show only these spans, which hold the ancestors of each of them; None shows all again."""
+        self._base = base
+        kept = self.index
+        if base is not None and len(base) and self._collapsed.find(1) >= 0:
+            self._collapsed = bytearray(len(self.forest))
+        self._arrange(kept)
+        if len(self.row_indices) and self.index != kept:
+            self.post_message(self.Selected(self, self.index))
 
     @property
-    def selected(self) -> SpanRow | None:
-        """The span under the cursor."""
-        return self.forest.rows[self.index] if len(self.forest) else None
+    def shows_only_matches(self) -> bool:
+        """True while other spans are hidden."""
+        return self._base is not None
 
-    def go_to(self, index: int) -> None:
-        """Put the cursor on a span, opening what hides it."""
+    def mark_matches(self, matches: array[int], marked: bytearray | None = None) -> None:
+        """Mark the spans that a search found.
+
+        Args:
+            matches: their indices, ascending.
+            marked: for every span of the forest, 1 where it is one of them; None where there are none.
+        """
+        self.matches = matches
+        self._matched = bytearray(len(self.forest)) if marked is None else marked
+        self._repaint()
+
+    def set_rhythm(self, rhythm: Rhythm) -> None:
+        """Gaps can be drawn now."""
+        self.rhythm = rhythm
+        self._repaint()
+
+    def set_critical(self, path: CriticalPath | None) -> None:
+        """Draw the critical path, or no longer."""
+        self.critical = path
+        self._repaint()
+
+    def set_view(self, view: Axis | None) -> None:
+        """Show another window of time."""
+        self.view = view
+        self._repaint()
+
+    def _repaint(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def place(self, index: int) -> None:
+        """Put the cursor on a span, opening what hides it; where a filter hides it, all is shown again."""
+        if self._base is not None:
+            at = bisect_left(self._base, index)
+            if at == len(self._base) or self._base[at] != index:
+                self._base = None
+                self._arrange(self.index)
         above = self.forest.parent[index]
         hidden = []
         while above >= 0:
@@ -116,12 +201,13 @@ class Timeline(Drawn):
         """The line above the rows: column names and the ruler."""
         width = max(self.scrollable_content_region.width - 1, 0)
         name, took_cells, bars = self.columns(width)
-        return (
-            Run(" " + fit("call", name), "dim"),
-            Run(fit("took", took_cells, right=True), "dim"),
-            Run("  "),
-            Run(ruler(self.axis, bars), "dim"),
-        )
+        line = ruler(self.view, bars)
+        pieces = [Run(" " + fit("call", name), "dim"), Run(fit("took", took_cells, right=True), "dim"), Run("  ")]
+        view, at = self.view, self.playhead
+        if view is None or at is None or not view.start <= at <= view.end or not bars:
+            return (*pieces, Run(line, "dim"))
+        cell = cell_at(view, at, bars)
+        return (*pieces, Run(line[:cell], "dim"), Run("┃", "playhead"), Run(line[cell + 1 :], "dim"))
 
     def row_key(self, row: int) -> Hashable:
         """The span, and whether it is collapsed."""
@@ -141,13 +227,10 @@ class Timeline(Drawn):
         )
         pieces.append(Run(length, "warning" if odd or span.end_unix_nano is None else "dim"))
         pieces.append(Run("  "))
-        bar = bar_of(span.start_unix_nano, span.end_unix_nano, self.axis, bars)
-        if bar.kind == "none":
-            pieces.append(Run(cut("no time recorded", bars), "dim"))
-        else:
-            style = "error" if span.has_error else KIND_STYLES[span.kind]
-            pieces.append(Run(" " * bar.column))
-            pieces.append(Run(bar.text, "warning" if odd else style))
+        style = "warning" if odd else "error" if span.has_error else KIND_STYLES[span.kind]
+        gap = self.rhythm.gaps[index] if len(self.rhythm.gaps) else 0
+        stretches = None if self.critical is None else self.critical.by_span.get(index, ())
+        pieces.extend(bar_pieces(span, self.view, bars, style, gap, stretches))
         return pieces
 
     def _named_pieces(self, index: int, span: SpanRow, width: int, mark: str) -> list[Drawable]:
@@ -174,7 +257,7 @@ class Timeline(Drawn):
         full = name_of(span)
         left = max(room - width_of(mark) - 1, room // 3) if mark else room
         text = cut(full, left if room >= 2 * _SHORTEST_MARK else room)
-        pieces.append(Run(text, "strong" if span.kind == "agent" else ""))
+        pieces.append(Run(text, "match" if self._matched[index] else "strong" if span.kind == "agent" else ""))
         pieces.extend(tail)
         room -= width_of(text)
         if mark and room >= _SHORTEST_MARK:
@@ -235,17 +318,8 @@ class Timeline(Drawn):
             return
         self._collapsed[index] = 0
         row = bisect_left(self.row_indices, index)
-        self.row_indices[row + 1 : row + 1] = self._visible(index + 1, index + self.forest.size[index])
+        self.row_indices[row + 1 : row + 1] = self._shown(index + 1, index + self.forest.size[index])
         self.redraw(len(self.row_indices))
-
-    def _visible(self, start: int, end: int) -> array[int]:
-        """What is to be seen of a part of the forest whose first span is."""
-        shown = array("i")
-        at = start
-        while at < end:
-            shown.append(at)
-            at += self.forest.size[at] if self._collapsed[at] else 1
-        return shown
 
     def _fold(self, index: int) -> None:
         """Hide what is below a span."""
@@ -287,45 +361,13 @@ class Timeline(Drawn):
     def action_toggle_all(self) -> None:
         """Collapse everything that can be; if anything is collapsed, expand everything."""
         kept = self.index
-        size = self.forest.size
-        if any(self._collapsed):
+        if self._collapsed.find(1) >= 0:
             self._collapsed = bytearray(len(self.forest))
-            self.row_indices = array("i", range(len(self.forest)))
         else:
-            self._collapsed = bytearray([below > 1 for below in size])
-            self.row_indices = self._visible(0, len(self.forest))
-        row = bisect_left(self.row_indices, kept)
-        if row == len(self.row_indices) or self.row_indices[row] != kept:
-            row -= 1  # The kept span is hidden: its top-level span stands just before where it would be.
-        self.redraw(len(self.row_indices), row)
+            self._collapsed = bytearray(map(int.__gt__, self.forest.size, repeat(1)))
+        self._arrange(kept)
         if len(self.row_indices) and self.index != kept:
             self.post_message(self.Selected(self, self.index))
-
-    def action_parent(self) -> None:
-        """Go to the parent, or say why there is none."""
-        span = self.selected
-        if span is None:
-            return
-        above = self.forest.parent[self.index]
-        if above >= 0:
-            self.go_to(above)
-        elif span.parent_span_id and self.forest.find(span.parent_span_id) is None:
-            self.post_message(self.Said(f"Its parent {span.parent_span_id} is not in this trace."))
-        else:
-            self.post_message(self.Said("This span is at the top level."))
-
-    def next_error(self, step: int) -> bool:
-        """Go to the next or previous span in error, round the end; False when there is none."""
-        errors = self.forest.errors
-        if not errors:
-            return False
-        at = bisect_left(errors, self.index)
-        if step > 0 and at < len(errors) and errors[at] == self.index:
-            at += 1
-        elif step < 0:
-            at -= 1
-        self.go_to(errors[at % len(errors)])
-        return True
 
 
 def timeline_axis(forest: Forest) -> Axis | None:

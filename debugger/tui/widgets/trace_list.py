@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ...analysis.text import cost, fit
-from ...analysis.traces import SORTS, Sort, TraceLine, counts_of, tokens_of, trace_lines
+from ...analysis.text import cost, fit, plural
+from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
 from .drawn import Drawable, Drawn, Run
+
+_STARTED = 15
+"""Cells of a date; one of another year is longer."""
 
 
 class TraceList(Drawn):
@@ -16,9 +19,11 @@ class TraceList(Drawn):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.traces: tuple[TraceRow, ...] = ()
-        self.lines: tuple[TraceLine, ...] = ()
-        self.filter_text = ""
-        self.sort: Sort = "started"
+        self.lines: tuple[TraceLine | GroupLine, ...] = ()
+        self.arrangement = Arrangement()
+        self._started = _STARTED
+        self.shown = 0
+        """Traces that pass the filter."""
         self.empty_text: tuple[str, ...] = ("Loading…",)
 
     def show(self, traces: Sequence[TraceRow]) -> None:
@@ -29,19 +34,25 @@ class TraceList(Drawn):
     def rearrange(self) -> None:
         """Filter and sort again."""
         kept = self.selected
-        self.lines = trace_lines(self.traces, self.filter_text, self.sort)
-        place = next((i for i, line in enumerate(self.lines) if kept and line.row.trace_id == kept.trace_id), 0)
+        self.lines = trace_lines(self.traces, self.arrangement)
+        self._started = max([_STARTED, *(len(line.started) for line in self.lines if isinstance(line, TraceLine))])
+        rows = [line.row if isinstance(line, TraceLine) else None for line in self.lines]
+        place = next((i for i, row in enumerate(rows) if row and kept and row.trace_id == kept.trace_id), None)
+        if place is None:
+            place = next((i for i, row in enumerate(rows) if row), 0)
+        self.shown = len(rows) - rows.count(None)
         self.redraw(len(self.lines), place)
 
     @property
     def selected(self) -> TraceRow | None:
-        """The trace under the cursor."""
-        return self.lines[self.cursor].row if self.cursor < len(self.lines) else None
+        """The trace under the cursor; None on the heading of a group."""
+        line = self.lines[self.cursor] if self.cursor < len(self.lines) else None
+        return line.row if isinstance(line, TraceLine) else None
 
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
         wanted: list[tuple[str, int, bool, int]] = [
-            ("started", 15, False, 0),
+            ("started", self._started, False, 0),
             ("service", 14, False, 110),
             ("took", 9, True, 40),
             ("spans", 6, True, 104),
@@ -60,15 +71,17 @@ class TraceList(Drawn):
     @property
     def shows_sorting(self) -> bool:
         """False where the column that the list is sorted by has no room."""
-        return any(name == SORTS[self.sort] for name, _, _ in self.columns(self._row_width))
+        sorted_by = SORTS[self.arrangement.sort]
+        return sorted_by == "trace" or any(name == sorted_by for name, _, _ in self.columns(self._row_width))
 
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names; the sorted one is marked."""
         width = self._row_width
-        sorted_by = SORTS[self.sort]
+        sorted_by = SORTS[self.arrangement.sort]
+        arrow = " ▴" if self.arrangement.is_reversed != (sorted_by == "trace") else " ▾"
         out: list[Drawable] = [Run(" ")]
         for name, cells, right in self._with_name(width):
-            label = name + (" ▾" if name == sorted_by else "")
+            label = name + (arrow if name == sorted_by else "")
             out.append(Run(fit(label, cells, right=right) + "  ", "strong" if name == sorted_by else "dim"))
         return tuple(out)
 
@@ -84,6 +97,8 @@ class TraceList(Drawn):
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
         line = self.lines[row]
+        if isinstance(line, GroupLine):
+            return (Run(f"{line.label}  ", "heading"), Run(plural(line.traces, "trace"), "dim"))
         out: list[Drawable] = []
         for name, cells, right in self._with_name(width):
             out.extend(self._cell(line, name, cells, right=right))
@@ -115,7 +130,7 @@ class TraceList(Drawn):
 
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
-        if self.filter_text and self.traces:
+        if not self.arrangement.wanted.is_empty and self.traces:
             return (Run("  No trace matches the filter; esc clears it.", "dim"),) if y == 1 else ()
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
 

@@ -1,0 +1,138 @@
+"""The playhead: a position among the events of a trace, the state there, and what changed on the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from runtime.snapshot import Snapshot
+from runtime.trace import TraceEvent
+
+from ..replay.model import Anchor
+from .snapshot_view import SnapshotView, snapshot_view
+from .state_changes import StateChange, snapshot_changes
+from .text import one_line, plural
+
+MOST_FRAMES = 60
+"""Frames of a state that are shown in full; a trace may have ten thousand, of which few run at a time."""
+
+_SAID = {
+    "run.start": "the run starts", "run.end": "the run ends", "agent.start": "{} starts", "agent.end": "{} ends",
+    "generation.start": "{}: the handler begins", "generation.end": "{}: the handler ends",
+    "model_turn.start": "{} is asked", "model_turn.end": "{} answers", "tool.start": "{} is called",
+    "tool.end": "{} returns", "tool.attempt": "{} is tried", "memory.write": "{} writes to its memory",
+    "value.taken": "{} takes a value", "span.start": "{} starts", "span.end": "{} ends", "log": "{} logs",
+}  # fmt: skip
+"""What an event says, with the name of its span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """The events of a trace in order, as far as a playhead needs them."""
+
+    trace_id: str
+    span_ids: Sequence[str] = field(repr=False)
+    """By position: the span that the event belongs to."""
+    types: Sequence[str] = field(repr=False)
+    times: Sequence[int] = field(repr=False)
+    """Unix nanoseconds."""
+    edges: bytes = field(repr=False)
+    """By position: 1 for the start of a span, 2 for its end, 0 for what is in between."""
+
+    def __len__(self) -> int:
+        return len(self.span_ids)
+
+    def cut_of(self, position: int) -> tuple[str, Anchor] | None:
+        """The cut of a span that lies at a position, where one does: a replay can only start there."""
+        if self.edges[position] == 2:
+            return self.span_ids[position], "after"
+        if position + 1 < len(self) and self.edges[position + 1] == 1:
+            return self.span_ids[position + 1], "before"
+        return None
+
+    def said(self, position: int, name: str) -> str:
+        """What happens at a position, in words, with what the screen calls its span."""
+        return _SAID.get(self.types[position], "{}").format(one_line(name))
+
+
+def track_of(trace_id: str, events: Sequence[TraceEvent]) -> Track:
+    """The track of ordered events."""
+    return Track(
+        trace_id=trace_id,
+        span_ids=tuple([event.span_id for event in events]),
+        types=tuple([event.type for event in events]),
+        times=tuple([event.time_unix_nano for event in events]),
+        edges=bytes([1 if event.opens else 2 if event.closes else 0 for event in events]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateView:
+    """The state at a position."""
+
+    position: int
+    snapshot: SnapshotView
+    changes: tuple[StateChange, ...]
+    since: int | None
+    """The position that ``changes`` compares with; None for the state before anything had started."""
+    summary: str
+    """The state in a few words, for one line."""
+
+
+def state_view(
+    position: int,
+    now: Snapshot,
+    before: Snapshot | None,
+    since: int | None,
+    *,
+    source: str,
+    taken_unix_nano: int | None,
+) -> StateView:
+    """The view of a state.
+
+    Args:
+        position: of the state.
+        now: the state.
+        before: the state to compare with.
+        since: its position.
+        source: what the trace was loaded from, to be shown.
+        taken_unix_nano: when it was in the recording.
+
+    Cost: one look at every frame; only those that are shown are worked out.
+    """
+    changes = snapshot_changes(before, now)
+    only = frames_to_show(now, changes)
+    shown = snapshot_view(now, source=source, taken_unix_nano=taken_unix_nano, only=only)
+    return StateView(position=position, snapshot=shown, changes=changes, since=since, summary=_summary(now, shown))
+
+
+def frames_to_show(snapshot: Snapshot, changes: Sequence[StateChange]) -> set[str] | None:
+    """Call ids of the frames to show: those that run, that changed, and the last ones; None where all are shown."""
+    frames = snapshot.frames
+    if len(frames) <= MOST_FRAMES:
+        return None
+    shown = {snapshot.root_id}
+    running = [call_id for call_id, frame in frames.items() if frame.status == "running"]
+    changed = [change.call_id for change in changes if change.call_id in frames]
+    latest = list(reversed(frames))[:MOST_FRAMES]
+    for call_id in (*reversed(running), *reversed(changed), *latest):
+        above: list[str] = []
+        at: str | None = call_id
+        while at is not None and at not in shown:
+            above.append(at)
+            at = frames[at].parent_id
+        if at is not None and len(shown) + len(above) <= MOST_FRAMES:
+            shown.update(above)
+    return shown
+
+
+def _summary(snapshot: Snapshot, shown: SnapshotView) -> str:
+    running = [frame for frame in shown.frames if frame.status == "running" and frame.call_id != "root"]
+    here = running[-1] if running else shown.frames[-1] if shown.frames else None
+    if here is None:
+        return ""
+    counts = snapshot.entry_counts()
+    state = "running" if running else here.status
+    memory = "" if here.memory is None else f" · memory: {plural(len(here.memory), 'key')}"
+    journal = f"{plural(counts['prompt'], 'model turn')}, {plural(counts['tool'], 'tool')} in the journal"
+    return f"● {one_line(here.agent_id)} {state} · {journal}{memory} · {shown.fidelity}"

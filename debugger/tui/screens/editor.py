@@ -1,0 +1,167 @@
+"""Editors over the screen: what a fork changes, and what comes of a call that the recording cannot answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from runtime.journal import Question, Supplied
+from runtime.messages import ErrorInfo, Json, message_from_json, text_of
+
+from ...analysis.document import json_text
+from ...analysis.text import visible
+from ...replay.edits import read_set, typed
+from ...replay.model import Edit
+from ..keymap import bindings
+from ..widgets.drawn import OneLine, Run
+from ..widgets.key_line import KeyLine
+
+R = TypeVar("R")
+
+
+class EditorScreen(ModalScreen[R], inherit_bindings=False):
+    """A dialog with a text to edit and the keys below it."""
+
+    title_text = ""
+    """Of the frame."""
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        with Vertical(id="editor"):
+            yield from self.above()
+            yield TextArea(id="editor-text", tab_behavior="focus")
+            yield KeyLine(id="editor-keys")
+
+    def above(self) -> ComposeResult:
+        """What stands over the text."""
+        yield OneLine(id="editor-line")
+
+    @property
+    def area(self) -> TextArea:
+        """The text."""
+        return self.query_one(TextArea)
+
+    def on_mount(self) -> None:
+        """Show title and keys."""
+        self.query_one("#editor").border_title = self.title_text
+        offered = [each for each in self.BINDINGS if isinstance(each, Binding) and each.show]
+        self.query_one(KeyLine).offer(offered, ())
+
+    def help_nodes(self) -> Sequence[object]:
+        """Whose keys the help explains."""
+        return [self]
+
+
+class ForkScreen(EditorScreen[Edit | None]):
+    """Answers with the change that a fork begins with, or None.
+
+    Args: choices: the paths that can be edited, each with the text that stands there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("fork")
+    title_text = "Change something and run on"
+
+    def __init__(self, choices: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._choices = choices
+        self._at = 0
+
+    def above(self) -> ComposeResult:
+        """The paths to choose from."""
+        shown = (f"{path}  {' '.join(visible(text).split())[:60]}" for path, text in self._choices)
+        yield OptionList(*(Option(Text(line, no_wrap=True)) for line in shown), id="editor-paths")
+
+    def on_mount(self) -> None:
+        """Begin with the first path."""
+        super().on_mount()
+        self.query_one(OptionList).focus()
+        self._choose(0)
+
+    def _choose(self, at: int) -> None:
+        self._at = at
+        path, text = self._choices[at]
+        self.area.load_text(text)
+        self.area.border_title = path
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what stands there."""
+        self._choose(event.option_index)
+
+    def on_option_list_option_selected(self) -> None:
+        """Go on to the text."""
+        self.area.focus()
+
+    def action_done(self) -> None:
+        """Answer with the edit."""
+        path, old = self._choices[self._at]
+        if self.area.text == old:
+            self.notify("Nothing has been changed yet.")
+            return
+        self.dismiss(typed(path, self.area.text))
+
+    def action_cancel(self) -> None:
+        """Do nothing."""
+        self.dismiss(None)
+
+
+class AskScreen(EditorScreen[Supplied]):
+    """Answers with what the user says to a call that the recording cannot answer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("ask")
+    title_text = "What comes of this call?"
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self._question = question
+
+    def above(self) -> ComposeResult:
+        """What was asked, and why the recording has no answer."""
+        yield OneLine(id="editor-line")
+        yield OneLine(id="editor-asked")
+
+    def on_mount(self) -> None:
+        """Propose what the nearest recorded call had given."""
+        super().on_mount()
+        asked = self._question
+        self.query_one("#editor-line", OneLine).pieces = (
+            Run(f"{asked.kind} {visible(asked.name)}: ", "strong"),
+            Run(visible(asked.reason)),
+        )
+        last = asked.request[-1] if asked.kind == "llm" and asked.request else asked.request
+        self.query_one("#editor-asked", OneLine).pieces = (Run("asked ", "dim"), Run(visible(_plain(last))))
+        self.area.load_text("" if asked.proposal is None else _plain(asked.proposal))
+        self.area.focus()
+
+    def action_give(self) -> None:
+        """Go on with the text as the result."""
+        self.dismiss(Supplied(kind="result", value=read_set(f"x={self.area.text}").value))
+
+    def action_fail(self) -> None:
+        """Let the call fail with the text."""
+        self.dismiss(Supplied(kind="error", error=ErrorInfo("Error", self.area.text.strip() or "failed")))
+
+    def action_live(self) -> None:
+        """Do the call for real."""
+        self.dismiss(Supplied(kind="live"))
+
+    def action_stop(self) -> None:
+        """End the replay here."""
+        self.dismiss(Supplied(kind="stop"))
+
+
+def _plain(value: Json) -> str:
+    """A message as its text where it is only that, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and "parts" in value:
+        message = message_from_json(value)
+        if all(part.get("type") == "text" for part in value["parts"]):
+            return text_of([message])
+    return json_text(value)

@@ -1,0 +1,114 @@
+"""The conversation of a whole trace as one thread, in place of its timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from ...analysis.document import Builder, Piece
+from ...analysis.problem import problem_document, problem_of
+from ...analysis.thread_view import Thread, thread_of
+from ...analysis.traces import trace_name
+from ...store.rows import TraceRow
+from ..keymap import bindings
+from ..latest import Latest
+from ..session import Session
+from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.key_line import KeyLine
+from ..widgets.line_view import LineView
+from .base import PaneScreen
+
+
+class ThreadScreen(PaneScreen):
+    """The thread of a trace.
+
+    Args:
+        session: everything behind the screen.
+        row: the trace.
+        span_id: the span whose call the cursor begins at.
+        done: called with the span that the cursor is at when the screen closes.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("thread")
+
+    def __init__(
+        self, session: Session, row: TraceRow, span_id: str | None, done: Callable[[str | None], None]
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._trace = row
+        self._begin = span_id
+        self._done = done
+        self._thread: Thread | None = None
+        self._read: Latest[str, Thread] = Latest(self, "thread", self._find_thread, self._show_thread, self._no_thread)
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield OneLine(id="header")
+        yield LineView(id="thread")
+        yield KeyLine(id="keys")
+
+    @property
+    def view(self) -> LineView:
+        """The text."""
+        return self.query_one(LineView)
+
+    def help_nodes(self) -> Sequence[object]:
+        """The screen's keys, and those of the text."""
+        return [self, self.view, self.app]
+
+    def header(self) -> Iterable[Drawable]:
+        """Whose conversation it is."""
+        yield Run(f" {trace_name(self._trace.name)}", "strong")
+        yield Run("  the whole conversation; every message where it first appeared", "dim")
+
+    def on_mount(self) -> None:
+        """Read the trace."""
+        super().on_mount()
+        waiting = Builder()
+        waiting.line(Piece("reading the whole trace…", "dim"))
+        self.view.show(waiting.document())
+        self.view.focus()
+        self._read.ask(self._trace.trace_id)
+
+    def _find_thread(self, trace_id: str) -> Thread:
+        return thread_of(self._session.calls(trace_id), self._begin)
+
+    def _show_thread(self, _: str, thread: Thread) -> None:
+        self._thread = thread
+        self.view.show(thread.document)
+        if self._begin is not None and (key := thread.first_block.get(self._begin)) is not None:
+            self.view.go_to_block(key, after_gap=True)
+
+    def _no_thread(self, _: str, error: Exception) -> None:
+        self.view.show(problem_document(problem_of(error, "the conversation could not be read")))
+
+    @property
+    def span_id(self) -> str | None:
+        """The span whose call the cursor is at."""
+        key = self.view.block_key
+        return None if self._thread is None or key is None else self._thread.calls.get(key)
+
+    def action_turn(self, step: int) -> None:
+        """Go to the next or previous call."""
+        if self._thread is None:
+            return
+        order = list(self._thread.first_block)
+        here = self.span_id
+        at = order.index(here) + step if here is not None and here in self._thread.first_block else 0
+        if 0 <= at < len(order):
+            self.view.go_to_block(self._thread.first_block[order[at]], after_gap=True)
+        else:
+            self.say("This is the last call." if step > 0 else "This is the first call.")
+
+    def action_open_call(self) -> None:
+        """Back, at the call under the cursor."""
+        self.action_back()
+
+    def action_back(self) -> None:
+        """Back to the timeline."""
+        span_id = self.span_id
+        self.dismiss()
+        self._done(span_id)

@@ -1,0 +1,50 @@
+"""What all parts of a trace's screen share: the trace, its two panes, and which of them is in view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.widget import Widget
+
+from ...store.rows import TraceRow
+from ..session import Session
+from ..widgets.detail import Detail
+from ..widgets.timeline import Timeline
+from .base import PaneScreen
+
+
+class TraceBase(PaneScreen):
+    """A screen with a timeline and a detail pane.
+
+    Args:
+        session: everything behind the screen.
+        row: the trace.
+    """
+
+    def __init__(self, session: Session, row: TraceRow) -> None:
+        super().__init__()
+        self._session = session
+        self.row = row
+
+    @property
+    def timeline(self) -> Timeline:
+        """The left pane."""
+        return self.query_one(Timeline)
+
+    @property
+    def detail(self) -> Detail:
+        """The right pane."""
+        return self.query_one(Detail)
+
+    def panes(self) -> Sequence[Widget]:
+        """Both panes, also while only one fits on the screen."""
+        return [self.timeline, self.detail.view]
+
+    def help_nodes(self) -> Sequence[object]:
+        """The detail pane's own keys sit on its frame."""
+        return [self, self.timeline, self.detail.view, self.detail, self.app]
+
+    def focus_pane(self, pane: Widget) -> None:
+        """Go to a pane, bringing it into view where only one fits."""
+        self.set_class(pane is self.detail.view, "-detail")
+        pane.focus()

@@ -1,0 +1,232 @@
+"""Searching a trace: what is typed becomes matches, which keys go through, or the only spans that are shown."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from textual import on
+from textual.binding import Binding
+
+from ...analysis.filter_fields import SPAN_FIELDS, complete, span_filter, span_values
+from ...analysis.filter_language import Completion, Filter, FilterError
+from ...analysis.problem import problem_of
+from ...analysis.rhythm import next_in
+from ...analysis.tree import Forest, with_ancestors
+from ...errors import QueryCancelledError
+from ...store.rows import TraceRow
+from ..latest import Latest
+from ..session import Session
+from ..widgets.drawn import Run
+from ..widgets.filter_line import FilterLine
+from .trace_base import TraceBase
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuestion:
+    """What to look for, and in which spans."""
+
+    wanted: Filter
+    forest: Forest = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """What was found."""
+
+    matches: array[int] = field(repr=False)
+    """Forest indices, ascending."""
+    marked: bytearray = field(repr=False)
+    """By forest index: 1 for a match."""
+    around: array[int] = field(repr=False)
+    """The matches and all that lies above them, ascending."""
+
+
+class TraceSearch(TraceBase):
+    """The search part of a trace's screen."""
+
+    def __init__(self, session: Session, row: TraceRow) -> None:
+        super().__init__(session, row)
+        self._search: Latest[SearchQuestion, SearchAnswer] = Latest(
+            self, "search", self._find_matches, self._show_matches, self._no_matches
+        )
+        self._values: Mapping[str, tuple[str, ...]] | None = None
+        self._found: SearchAnswer | None = None
+        self._goes_on = False
+        """The user is done typing while the search still runs: go to the first match when it ends."""
+
+    @property
+    def search_line(self) -> FilterLine:
+        """Where the search is typed."""
+        return self.query_one("#search", FilterLine)
+
+    @property
+    def is_searching(self) -> bool:
+        """True from the first letter until the search is ended."""
+        return bool(self.search_line.text)
+
+    def offered(self, binding: Binding) -> Binding | None:
+        """While a search is on, n and N go through its matches."""
+        if binding.id in ("trace.next_match", "trace.only") and not self.is_searching:
+            return None
+        return super().offered(binding)
+
+    def complete(self, text: str) -> Completion:
+        """How a search can go on."""
+        if self._values is None:
+            # Values of a huge trace come from its beginning: a key must not wait for a million rows.
+            self._values = span_values(self.timeline.forest.rows[:20_000])
+        return complete(text, SPAN_FIELDS, self._values)
+
+    def action_search(self) -> None:
+        """Type a search."""
+        self.focus_pane(self.timeline)
+        self.search_line.add_class("-open")
+        self.search_line.focus()
+
+    @on(FilterLine.Changed, "#search")
+    def _typed(self, event: FilterLine.Changed) -> None:
+        self.search_changed(event.text)
+
+    @on(FilterLine.Left, "#search")
+    def _done_typing(self, event: FilterLine.Left) -> None:
+        self.search_left(is_kept=event.is_kept)
+
+    def search_changed(self, text: str) -> None:
+        """Search as it is typed."""
+        self._session.stop_search()
+        self._found = None
+        if not text.strip():
+            self._search.drop()
+            self._show_only(None)
+            self.timeline.mark_matches(array("i"))
+            self.draw_search()
+            return
+        try:
+            wanted = span_filter(text)
+        except FilterError as mistake:
+            self._search.drop()
+            self.search_line.show_mistake(mistake)
+            self.draw_search()
+            return
+        self._search.ask(SearchQuestion(wanted, self.timeline.forest))
+        self.draw_search()
+
+    def search_again(self) -> None:
+        """The spans are others now."""
+        self._values = None
+        if self.is_searching:
+            self.search_changed(self.search_line.text)
+
+    def _find_matches(self, question: SearchQuestion) -> SearchAnswer:
+        forest, wanted = question.forest, question.wanted
+        held = self._session.search(wanted.texts, self.row.trace_id) if wanted.texts else {}
+        found: dict[str, Any] = {text: frozenset(seq for _, seq in spans) for text, spans in held.items()}
+        matches = array("i", [i for i, row in enumerate(forest.rows) if wanted.test(row, found)])
+        marked = bytearray(len(forest))
+        for index in matches:
+            marked[index] = 1
+        return SearchAnswer(matches, marked, with_ancestors(forest, matches))
+
+    def _show_matches(self, question: SearchQuestion, answer: SearchAnswer) -> None:
+        if question.forest is not self.timeline.forest:
+            return
+        self._found = answer
+        self.timeline.mark_matches(answer.matches, answer.marked)
+        if self.timeline.shows_only_matches:
+            self._show_only(answer)
+        if self._goes_on:
+            self._goes_on = False
+            self._first_match()
+        self.draw_search()
+
+    def _no_matches(self, _: SearchQuestion, error: Exception) -> None:
+        self._goes_on = False
+        if not isinstance(error, QueryCancelledError):
+            self.say(problem_of(error, "").sentence, warning=True)
+        self.draw_search()
+
+    def _show_only(self, answer: SearchAnswer | None) -> None:
+        if answer is None:
+            if self.timeline.shows_only_matches:
+                self.timeline.show_only(None)
+        else:
+            self.timeline.show_only(answer.around)
+
+    def draw_search(self) -> None:
+        """Say at the line's right edge how many matches there are, and which one the cursor is on."""
+        line = self.search_line
+        answer = self._found
+        if not line.text:
+            line.right = ()
+        elif self._search.is_running or (answer is None and self._search.is_waiting):
+            line.right = (Run("searching… ", "dim"),)
+        elif answer is not None:
+            line.right = (Run(self._counted(answer) + " ", "warning"),)
+        else:
+            line.right = ()
+        line.set_class(bool(line.text) or line.has_focus, "-open")
+        self.offer_keys()
+
+    def _counted(self, answer: SearchAnswer) -> str:
+        total = len(answer.matches)
+        if not total:
+            return "no match"
+        at = next_in(answer.matches, self.timeline.index - 1, 1)
+        only = ", only these" if self.timeline.shows_only_matches else ""
+        if at == self.timeline.index:
+            place = bisect_left(answer.matches, at) + 1
+            return f"{place:,} of {total:,}{only}"
+        return f"{total:,} {'match' if total == 1 else 'matches'}{only}"
+
+    def search_left(self, *, is_kept: bool) -> None:
+        """Enter goes to the first match, Esc ends the search."""
+        self.focus_pane(self.timeline)
+        if not is_kept or not self.is_searching:
+            self.end_search()
+        elif self._found is not None:
+            self._first_match()
+        else:
+            self._goes_on = self._search.is_running
+        self.draw_search()
+
+    def _first_match(self) -> None:
+        """The match under the cursor, else the next one."""
+        found = self._found
+        if found is not None and not self.timeline.jump(found.matches, 1, stay=True):
+            self.say("Nothing in this trace matches.")
+
+    def action_match(self, step: int) -> None:
+        """Go to the next or previous match; without a search, to the next or previous span in error."""
+        if not self.is_searching:
+            self.timeline.action_jump_kind("error", step)
+        elif self._found is not None and not self.timeline.jump(self._found.matches, step):
+            self.say("Nothing in this trace matches.")
+
+    def action_only(self) -> None:
+        """Show only the matches and what is above them, or everything again."""
+        if self.timeline.shows_only_matches:
+            self._show_only(None)
+        elif self._found is None or not len(self._found.matches):
+            self.say("There are no matches to show; / searches.")
+        else:
+            self._show_only(self._found)
+        self.draw_search()
+
+    def end_search(self) -> bool:
+        """Show everything unmarked again; False where nothing was searched."""
+        line = self.search_line
+        if not line.text and not line.has_class("-open"):
+            return False
+        was_on = bool(line.text)
+        line.text = ""
+        line.remove_class("-open")
+        return was_on
+
+    def cursor_moved(self) -> None:
+        """The cursor may have come to a match, or left it."""
+        if self._found is not None:
+            self.draw_search()

@@ -1,0 +1,321 @@
+"""Time travel on a trace's screen: the playhead, the state where it stands, what differs, and replays from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from ...analysis.document import Builder, Document, Piece
+from ...analysis.playhead import StateView, Track
+from ...analysis.problem import problem_document, problem_of
+from ...analysis.replay_view import from_where
+from ...analysis.snapshot_view import snapshot_document
+from ...analysis.text import one_line
+from ...analysis.tree import name_of
+from ...replay.edits import editable
+from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
+from ...store.rows import SpanRow, TraceRow
+from ..latest import Latest
+from ..session import Session
+from ..widgets.playhead_line import PlayheadLine
+from .editor import ForkScreen
+from .notes import NotesScreen
+from .question import QuestionScreen
+from .replay import ReplayScreen
+from .trace_base import TraceBase
+
+_PLANNED = 3_000
+"""Events of a trace up to which every step of the playhead also plans a replay; a plan costs a whole restore."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A cut of a span, and what the screen calls the span."""
+
+    span_id: str
+    anchor: Anchor
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateQuestion:
+    """Which state to show."""
+
+    position: int | None = None
+    """The event; None where a cut or a span says which."""
+    cut: Cut | None = None
+    span_id: str | None = None
+    """Take the start of this span."""
+    since: int | None = None
+    """Where the last state that was shown, or the marked one, is."""
+    is_marked: bool = False
+    """``since`` is the mark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateAnswer:
+    """A state, and what can be done from it."""
+
+    track: Track
+    state: StateView
+    cut: Cut | None
+    plan: ReplayPlan | None
+
+
+class TraceTime(TraceBase):
+    """The time travel part of a trace's screen."""
+
+    def __init__(self, session: Session, row: TraceRow) -> None:
+        super().__init__(session, row)
+        self.cut: Cut | None = None
+        """The cut at which a replay from the shown state would start; None while there is none."""
+        self.position: int | None = None
+        """The event where the playhead stands; None before it is used."""
+        self.mark: int | None = None
+        """The marked event."""
+        self._track: Track | None = None
+        self._state: StateView | None = None
+        self._replay_waits = False
+        self._restore: Latest[StateQuestion, StateAnswer] = Latest(
+            self, "snapshot", self._find_state, self._show_state, self._no_state
+        )
+        self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
+            self, "fork", self._find_choices, self._edit, self._no_choices
+        )
+        self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
+            self, "plan", self._find_plan, self._ask_first, self._no_plan
+        )
+
+    def draw_time(self) -> None:
+        """Draw what shows the window of time."""
+        raise NotImplementedError
+
+    def forget_track(self) -> None:
+        """The trace has other events now."""
+        self._track = self._state = self.position = self.mark = None
+        self.query_one(PlayheadLine).remove_class("-open")
+
+    # Moving.
+
+    def action_restore(self, anchor: str) -> None:
+        """Go to the state before or after the span under the cursor."""
+        span = self.timeline.selected
+        if span is None:
+            return
+        self._ask(StateQuestion(cut=Cut(span.span_id, cast(Anchor, anchor), name_of(span)), since=self._shown_at))
+
+    def action_step(self, by: int) -> None:
+        """Move the playhead by some events; where it was not used yet, to the start of the span under the cursor."""
+        if self.position is None or self._track is None:
+            span = self.timeline.selected
+            if span is not None and not self._restore.is_running:
+                self._ask(StateQuestion(span_id=span.span_id))
+            return
+        to = min(max(self.position + by, 0), len(self._track) - 1)
+        if to == self.position:
+            self.say("This is the last event." if by > 0 else "This is the first event.")
+        else:
+            self.go_to_event(to)
+
+    def on_playhead_moved(self, event: PlayheadLine.Moved) -> None:
+        """The mouse moved the playhead."""
+        if event.position != self.position:
+            self.go_to_event(event.position)
+
+    def go_to_event(self, position: int) -> None:
+        """Move the playhead: the line and the cursor at once, the state as soon as it is there."""
+        assert self._track is not None
+        self.position = position
+        at = self.timeline.forest.find(self._track.span_ids[position])
+        if at is not None:
+            self.timeline.place(at)
+        self._draw_playhead("")
+        self._ask(StateQuestion(position=position, since=self._shown_at))
+
+    def action_mark(self) -> None:
+        """Mark the state that is shown; where another one is marked, show what differs."""
+        if self.position is None:
+            self.say("Go to a state first, with [ ] b or a; d then marks it.")
+        elif self.mark is None or self.mark == self.position:
+            self.mark = self.position
+            self.say(f"Event {self.mark + 1:,} is marked. At another one, d shows what differs; D forgets the mark.")
+            self._draw_playhead(self._state.summary if self._state else "")
+        else:
+            self._ask(StateQuestion(position=self.position, since=self.mark, is_marked=True))
+
+    def action_unmark(self) -> None:
+        """Forget the mark."""
+        self.mark = None
+        if self.position is not None:
+            self._draw_playhead(self._state.summary if self._state else "")
+
+    # The state.
+
+    @property
+    def _shown_at(self) -> int | None:
+        return None if self._state is None else self._state.position
+
+    def _ask(self, question: StateQuestion) -> None:
+        self.detail.choose("snapshot")
+        self.detail.is_loading = True
+        self.detail.draw_tabs()
+        self._replay_waits = False
+        self._restore.ask(question)
+
+    def _find_state(self, question: StateQuestion) -> StateAnswer:
+        trace_id, position, cut = self.row.trace_id, question.position, question.cut
+        track = self._track or self._session.track(trace_id)
+        if cut is not None:
+            position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
+        elif position is None:
+            assert question.span_id is not None
+            position = track.span_ids.index(question.span_id)
+        state = self._session.state(trace_id, position, question.since)
+        plan = None
+        if cut is None and (found := track.cut_of(position)) is not None:
+            cut = Cut(found[0], found[1], self._span_name(found[0]))
+        if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
+            plan = self._session.plan(self._job(cut))
+        return StateAnswer(track=track, state=state, cut=cut, plan=plan)
+
+    def _span_name(self, span_id: str) -> str:
+        forest = self.timeline.forest
+        at = forest.find(span_id)
+        return span_id if at is None else name_of(forest.rows[at])
+
+    def _job(self, cut: Cut | None) -> ReplayJob:
+        job = ReplayJob(trace_id=self.row.trace_id, agent=self._session.agent)
+        return job if cut is None else replace(job, span_id=cut.span_id, anchor=cut.anchor)
+
+    def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
+        self._track, self._state, self.cut = answer.track, answer.state, answer.cut
+        self.position = answer.state.position
+        self.detail.put({"snapshot": self._document(question, answer)})
+        self.query_one(PlayheadLine).add_class("-open")
+        self._draw_playhead(answer.state.summary)
+        if question.cut is not None:
+            self.focus_pane(self.detail.view)
+        if self._replay_waits:
+            self._replay_waits = False
+            self.action_replay()
+
+    def _document(self, question: StateQuestion, answer: StateAnswer) -> Document:
+        state, cut = answer.state, question.cut
+        if cut is not None:
+            place = f"{cut.anchor} {one_line(cut.name)}"
+        else:
+            place = f"after event {state.position + 1:,} of {len(answer.track):,}: {self._said(answer.track)}"
+        since = "" if state.since is None else f"event {state.since + 1:,}"
+        if question.is_marked:
+            since += ", which is marked"
+        changes = None if state.since is None or state.since == state.position else state.changes
+        return snapshot_document(replace(state.snapshot, place=place), "", answer.plan, changes, since)
+
+    def _no_state(self, question: StateQuestion, error: Exception) -> None:
+        self.cut, self._replay_waits = None, False
+        where = f"after event {(question.position or 0) + 1:,}"
+        if question.cut is not None:
+            where = f"{question.cut.anchor} {question.cut.name}"
+        elif question.span_id is not None:
+            where = f"in {self._span_name(question.span_id)}"
+        names = {row.span_id: name_of(row) for row in self.timeline.forest.rows}
+        problem = problem_of(error, f"there is no state {where}", names)
+        self.detail.put({"snapshot": problem_document(problem)})
+        if question.position is None:
+            self.focus_pane(self.detail.view)
+
+    # The playhead's line.
+
+    def _said(self, track: Track) -> str:
+        assert self.position is not None
+        return track.said(self.position, self._span_name(track.span_ids[self.position]))
+
+    def _draw_playhead(self, summary: str) -> None:
+        track = self._track
+        assert track is not None
+        assert self.position is not None
+        self.query_one(PlayheadLine).show(self.position, len(track), self.mark, self._said(track), summary)
+        self.timeline.playhead = track.times[self.position]
+        self.draw_time()
+
+    @property
+    def time_marks(self) -> dict[str, int]:
+        """Moments that the minimap marks: the mark and the playhead."""
+        track = self._track
+        if track is None:
+            return {}
+        places = (("⚑", self.mark), ("┃", self.position))
+        return {sign: track.times[at] for sign, at in places if at is not None}
+
+    # Replay.
+
+    @property
+    def shown_cut(self) -> Cut | None:
+        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
+        hidden = self.has_class("-narrow") and not self.has_class("-detail")
+        return None if hidden or self.detail.current != "snapshot" else self.cut
+
+    def action_replay(self) -> None:
+        """Ask before a replay from the state that is shown, else of the whole trace."""
+        if self._restore.is_running:
+            self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
+            return
+        cut = self.shown_cut
+        self._plan.ask((self._job(cut), cut.name if cut else None))
+
+    def action_fork(self) -> None:
+        """Choose what to change at the span under the cursor."""
+        span = self.timeline.selected
+        if span is not None:
+            self._fork.ask(span)
+
+    def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
+        return editable(self._session.call(self.row.trace_id, span.span_id))
+
+    def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
+        if not choices:
+            self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
+            return
+
+        def go_on(edit: Edit | None) -> None:
+            if edit is not None:
+                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=(edit,))
+                self._plan.ask((job, name_of(span)))
+
+        self.app.push_screen(ForkScreen(choices), go_on)
+
+    def _no_choices(self, _: SpanRow, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
+
+    def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
+        return self._session.plan(wanted[0])
+
+    def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
+        job, name = wanted
+
+        def start(answer: ReplayJob | None) -> None:
+            if answer is not None:
+                rows = {row.span_id: row for row in self.timeline.forest.rows}
+                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
+
+        self.app.push_screen(QuestionScreen(plan, job, name), start)
+
+    def _no_plan(self, _: tuple[ReplayJob, str | None], error: Exception) -> None:
+        document = problem_document(problem_of(error, "no replay could be planned"))
+        self.app.push_screen(NotesScreen("error", document))
+
+
+def no_cut_document() -> Document:
+    """What the state's tab says before there is one."""
+    out = Builder()
+    out.line(Piece("No state has been rebuilt yet.", "dim"))
+    out.gap()
+    for key, sentence in (
+        ("b", "the state just before the span under the cursor"),
+        ("a", "the state just after it"),
+        ("]", "the playhead: the state at every event, one after the other; [ goes back"),
+        ("d", "marks a state, and at another one shows what differs"),
+        ("r", "replays from the state while it is shown here"),
+    ):
+        out.line(Piece(key, "key"), Piece(f"  {sentence}"), indent=2, hang=3)
+    return out.document()

@@ -1,0 +1,102 @@
+"""The part of the session that reads traces in depth: search, whole calls, states at the playhead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from runtime.messages import Call
+from runtime.snapshot import Snapshot
+
+from ..analysis.fidelity import with_conversation
+from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
+from ..importers import LogRecord
+from ..replay.model import Anchor
+from ..replay.recording import Recording
+from ..store import Store
+
+
+class TraceReading:
+    """Questions about what was recorded, asked of the stores that hold it."""
+
+    _store: Store
+    """What was loaded here."""
+    _reader: Store | None
+    """The library, where one is shown."""
+
+    def _of(self, trace_id: str) -> Store:
+        """The store that a trace lies in."""
+        raise NotImplementedError
+
+    def _record(self, trace_id: str) -> Recording:
+        """The trace as a cassette."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        self._searching: set[int] = set()
+        self._search_lock = threading.Lock()
+
+    @property
+    def generation(self) -> int:
+        """Goes up with everything that is loaded."""
+        return self._store.generation + (0 if self._reader is None else self._reader.generation)
+
+    @property
+    def _stores(self) -> list[Store]:
+        return [self._store] if self._reader is None else [self._store, self._reader]
+
+    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+        """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
+        ident = threading.get_ident()
+        with self._search_lock:
+            self._searching.add(ident)
+        try:
+            stores = self._stores if trace_id is None else [self._of(trace_id)]
+            return {text: frozenset(hit for store in stores for hit in store.search(text, trace_id)) for text in texts}
+        finally:
+            with self._search_lock:
+                self._searching.discard(ident)
+
+    def stop_search(self) -> None:
+        """End all searches that run; they raise QueryCancelledError."""
+        with self._search_lock:
+            for ident in self._searching:
+                for store in self._stores:
+                    store.interrupt(ident)
+
+    def conversations(self) -> dict[str, str]:
+        """The conversation of each trace that names one."""
+        return {trace_id: name for store in self._stores for trace_id, name in store.conversations().items()}
+
+    def calls(self, trace_id: str) -> list[Call]:
+        """What all spans of a trace mean, in timeline order."""
+        return self._of(trace_id).calls(trace_id)
+
+    def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
+        """The log records of a span, by time."""
+        return self._of(trace_id).logs(trace_id, span_id).get(span_id, [])
+
+    def track(self, trace_id: str) -> Track:
+        """The events of a trace. Raises RestoreError."""
+        return track_of(trace_id, self._record(trace_id).cursor.timeline.events)
+
+    def position_of(self, trace_id: str, span_id: str, anchor: Anchor) -> int:
+        """The position of a cut. Raises RestoreError."""
+        return self._record(trace_id).cursor.position_of(span_id, anchor)
+
+    @staticmethod
+    def _at(recording: Recording, position: int) -> Snapshot:
+        snapshot = recording.cursor.at(position)
+        # Going through all messages of very many frames would make the playhead wait.
+        small = snapshot.frame_count <= MOST_FRAMES
+        return with_conversation(snapshot, recording.calls) if small else snapshot
+
+    def state(self, trace_id: str, position: int, since: int | None) -> StateView:
+        """The state after an event, and what changed since another one. Raises RestoreError."""
+        recording = self._record(trace_id)
+        cursor = recording.cursor
+        now = self._at(recording, position)
+        before = self._at(recording, since) if since is not None and cursor.has_state(since) else None
+        source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
+        taken = cursor.timeline.events[position].time_unix_nano
+        return state_view(position, now, before, since, source=source, taken_unix_nano=taken)

@@ -1,0 +1,90 @@
+"""The minimap: the whole trace on one line. A click shows the time around it, the wheel zooms."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.message import Message
+
+from ...analysis.rhythm import Rhythm, cell_at, minimap
+from ...analysis.timeline import Axis
+from .drawn import Drawable, OneLine, Run
+
+
+class Minimap(OneLine):
+    """How busy each moment was, errors over it, the window in view and the playhead.
+
+    Cost of drawing: O(cells), whatever the size of the trace.
+    """
+
+    class Pointed(Message):
+        """A moment was clicked. Handler: ``on_minimap_pointed``."""
+
+        def __init__(self, moment: int) -> None:
+            super().__init__()
+            self.moment = moment
+
+    class Scrolled(Message):
+        """The wheel was turned: up zooms in. Handler: ``on_minimap_scrolled``."""
+
+        def __init__(self, *, is_up: bool) -> None:
+            super().__init__()
+            self.is_up = is_up
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rhythm = Rhythm()
+        self._axis: Axis | None = None
+        self._view: Axis | None = None
+        self._marks: dict[str, int] = {}
+
+    def show(self, rhythm: Rhythm, axis: Axis | None, view: Axis | None, marks: dict[str, int] | None = None) -> None:
+        """Show a trace and the window.
+
+        Args:
+            rhythm: of the trace.
+            axis: all its time.
+            view: the window in view.
+            marks: moments by the sign that marks them, such as the playhead.
+        """
+        self._rhythm, self._axis, self._view = rhythm, axis, view
+        self._marks = marks or {}
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Other cells, other moments."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = max(self.size.width - 2, 0)
+        is_whole = self._view == self._axis
+        marked = {cell_at(self._axis, at, width): sign for sign, at in self._marks.items() if self._axis and width}
+        pieces: list[Drawable] = [Run("▕", "line")]
+        for column, cell in enumerate(minimap(self._rhythm, self._axis, self._view, width)):
+            if column in marked:
+                pieces.append(Run(marked[column], "playhead"))
+            elif cell.is_error:
+                pieces.append(Run(cell.sign, "error"))
+            elif is_whole or cell.in_view:
+                pieces.append(Run(cell.sign, "llm" if is_whole else "window"))
+            else:
+                pieces.append(Run(cell.sign, "dim"))
+        if len(pieces) > 1:
+            pieces.append(Run("▏", "line"))
+        self.pieces = tuple(pieces) if len(pieces) > 1 else ()
+
+    def on_click(self, event: events.Click) -> None:
+        """Show the time around the click."""
+        width = self.size.width - 2
+        if self._axis is not None and width > 0:
+            share = min(max(event.x - 1, 0), width)
+            self.post_message(self.Pointed(self._axis.start + self._axis.length * share // width))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Zoom in."""
+        event.stop()
+        self.post_message(self.Scrolled(is_up=True))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Zoom out."""
+        event.stop()
+        self.post_message(self.Scrolled(is_up=False))

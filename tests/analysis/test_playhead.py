@@ -1,0 +1,102 @@
+"""States at the playhead: what changed, which frames are shown, which cut a position is."""
+
+from __future__ import annotations
+
+import pytest
+
+from debugger.analysis.document import Builder
+from debugger.analysis.playhead import MOST_FRAMES, state_view, track_of
+from debugger.analysis.state_changes import changes_into, snapshot_changes
+from runtime.messages import Outcome
+from runtime.snapshot import SnapshotCursor
+from runtime.trace import AgentEnd, AgentStart
+from tests.tui.test_real_app import SAMPLES
+
+
+@pytest.fixture(scope="module")
+def cursor() -> SnapshotCursor:
+    from debugger.store import Store
+
+    with Store.memory() as store:
+        store.load([SAMPLES / "order_watch.otlp.jsonl"])
+        trace_id = store.traces()[0].trace_id
+        return SnapshotCursor(store.events(trace_id), trace_id)
+
+
+def text_of(changes) -> str:
+    out = Builder()
+    changes_into(out, changes, "changed since event 1")
+    return out.document().text
+
+
+def test_the_steps_add_up_to_the_whole_way(cursor):
+    """Going event by event, memory and journal change by what the single steps say."""
+    first = next(i for i in range(len(cursor)) if cursor.has_state(i))
+    memory: dict[tuple[str, str], object] = {}
+    journal = 0
+    before = None
+    for position in range(first, len(cursor)):
+        now = cursor.at(position)
+        for change in snapshot_changes(before, now):
+            if change.kind == "memory":
+                if change.how == "removed":
+                    memory.pop((change.call_id, change.what))
+                else:
+                    memory[change.call_id, change.what] = change.after
+            journal += (change.kind == "journal") * (1 if change.how == "added" else -1)
+        before = now
+    assert before is not None
+    held = {(f.call_id, key): value for f in before.frames.values() for key, value in f.memory.items()}
+    assert memory == held
+    entries = [entry for f in before.frames.values() for _, entry in f.journal]
+    assert journal == sum(len(entry.outcomes) for entry in entries)
+    assert snapshot_changes(before, before) == ()
+
+
+def test_going_back_says_the_opposite(cursor):
+    last = len(cursor) - 1
+    first = next(i for i in range(len(cursor)) if cursor.has_state(i))
+    there = snapshot_changes(cursor.at(first), cursor.at(last))
+    back = snapshot_changes(cursor.at(last), cursor.at(first))
+    counted = {(c.kind, c.call_id, c.what) for c in there if c.kind in ("memory", "journal") and c.how == "added"}
+    assert {
+        (c.kind, c.call_id, c.what) for c in back if c.kind in ("memory", "journal") and c.how == "removed"
+    } == counted
+
+
+def test_changes_read_well(cursor):
+    first = next(i for i in range(len(cursor)) if cursor.has_state(i))
+    said = text_of(snapshot_changes(cursor.at(first), cursor.at(len(cursor) - 1)))
+    assert "~ status  running → completed" in said
+    assert "+ journal ▲ " in said
+    assert text_of(()) == "changed since event 1\n  Nothing changed."
+
+
+def test_positions_are_cuts_of_spans(cursor):
+    track = track_of("t", cursor.timeline.events)
+    for position in range(len(track)):
+        cut = track.cut_of(position)
+        if cut is not None:
+            assert cursor.position_of(*cut) == position
+        assert track.said(position, "the {name}") != ""
+
+
+def test_of_very_many_frames_those_that_run_changed_or_came_last_are_shown():
+    trace, events = "t" * 32, []
+
+    def add(kind, span, parent, **more):
+        at = 1_000 + len(events)
+        events.append(kind(time_unix_nano=at, trace_id=trace, span_id=span, parent_span_id=parent, **more))
+
+    add(AgentStart, "root", None, agent_id="root", input={})
+    for n in range(500):
+        add(AgentStart, f"a{n}", "root", agent_id="worker", input=n)
+        if n != 3:
+            add(AgentEnd, f"a{n}", "root", outcome=Outcome(status="ok", output=n))
+    cursor = SnapshotCursor(events, trace)
+    now, before = cursor.at(len(cursor) - 1), cursor.at(9)
+    view = state_view(len(cursor) - 1, now, before, 9, source="f", taken_unix_nano=None)
+    assert len(view.snapshot.frames) == MOST_FRAMES
+    assert view.snapshot.left_out == 501 - MOST_FRAMES
+    assert [f.input for f in view.snapshot.frames if f.status == "running" and f.depth] == [3]
+    assert view.snapshot.frames[-1].input == 499

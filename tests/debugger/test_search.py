@@ -1,0 +1,85 @@
+"""Texts are found wherever they were recorded: in attributes, messages within JSON, events, status and log records."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from debugger.store import Library, Store
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+
+
+def span(number: int, attributes: dict[str, str], **more: object) -> dict[str, object]:
+    return {
+        "traceId": "a" * 32, "spanId": f"{number:016x}", "name": f"span {number}", "startTimeUnixNano": str(number),
+        "endTimeUnixNano": str(number + 1), **more,
+        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    message = json.dumps([{"role": "user", "parts": [{"type": "text", "content": 'He said "Grüß Gott"\nand left'}]}])
+    spans = [
+        span(1, {"gen_ai.input.messages": message, "gen_ai.conversation.id": 'talk "1"'}),
+        span(2, {"note": "grüß gott"}),
+        span(3, {}, status={"code": 2, "message": "Timeout of the Pool"}),
+        span(4, {}, events=[{"timeUnixNano": "4", "name": "thought", "attributes": [
+            {"key": "why", "value": {"stringValue": "the weather turned"}}]}]),
+    ]  # fmt: skip
+    log = {"traceId": "a" * 32, "spanId": f"{2:016x}", "timeUnixNano": "2", "body": {"stringValue": "disk is full"}}
+    path = tmp_path / "t.jsonl"
+    lines = [
+        {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]},
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with Store.memory() as store:
+        store.load([path])
+        yield store
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Grüß", {1, 2}),
+        ('said "grüß gott"', {1}),
+        ('Gott"\nand LEFT', {1}),
+        ("pool", {3}),
+        ("WEATHER turned", {4}),
+        ("disk is", {2}),
+        ("span 3", {3}),
+        ("nowhere", set()),
+        ("", {1, 2, 3, 4}),
+        ("%", set()),
+    ],
+)
+def test_where_a_text_is_found(store, text, expected):
+    ids = {row.seq: int(row.span_id, 16) for row in store.spans("a" * 32)}
+    assert {ids[seq] for _, seq in store.search(text, "a" * 32)} == expected
+    assert store.search(text) == store.search(text, "a" * 32)
+    assert store.search(text, "b" * 32) == []
+
+
+def test_conversations_are_named_by_their_spans(store):
+    assert store.conversations() == {"a" * 32: 'talk "1"'}
+
+
+def test_the_library_is_searched_like_a_file(tmp_path):
+    library = Library.open(tmp_path)
+    library.load([SAMPLES / "travel_desk.otlp.jsonl"])
+    library.load([SAMPLES / "order_watch.otlp.jsonl"])
+    reader = library.reader()
+    try:
+        found = {trace_id for trace_id, _ in reader.search("booking service")}
+        assert len(found) == 1
+        trace_id = found.pop()
+        assert reader.search("booking service", trace_id)
+        assert reader.conversations() == {}
+        reader.interrupt(threading.get_ident())
+    finally:
+        library.close()

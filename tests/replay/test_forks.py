@@ -1,0 +1,227 @@
+"""Forks: edits by path, what they change and what not, the modes on a miss, and where a fork diverges."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from debugger.commands._ask import ask_on
+from debugger.errors import EditError
+from debugger.replay.edits import read_edits, read_set, resolve
+from debugger.replay.model import Edit, ReplayJob, ReplayReport
+from debugger.replay.plan import plan_replay
+from debugger.replay.recording import Recording
+from debugger.replay.report import report_to_json
+from debugger.replay.run import run_replay
+from debugger.store import Store
+from runtime.journal import Question, Supplied
+
+from ..runtime.models.servers import KEY, Says, serving
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+FOREIGN, OWN = "genai_langchain", "travel_desk"
+
+
+def load(name: str) -> Recording:
+    path = SAMPLES / f"{name}.otlp.jsonl"
+    with Store.memory() as store:
+        store.load([path])
+        row = max(store.traces(), key=lambda row: row.spans)
+        return Recording(row.trace_id, store.calls(row.trace_id), [path])
+
+
+@pytest.fixture(scope="module")
+def foreign() -> Recording:
+    return load(FOREIGN)
+
+
+@pytest.fixture(scope="module")
+def own() -> Recording:
+    return load(OWN)
+
+
+def fork(recording: Recording, tmp_path: Path, *edits: str, **fields: object) -> ReplayReport:
+    on_ask = fields.pop("on_ask", None)
+    job = ReplayJob(trace_id=recording.trace_id, edits=tuple(map(read_set, edits)), **fields)  # type: ignore[arg-type]
+    more = {"on_ask": on_ask} if on_ask else {}
+    return run_replay(recording, job, tmp_path / "fork.otlp.jsonl", **more)  # type: ignore[arg-type]
+
+
+def statuses(report: ReplayReport) -> list[str]:
+    return [call.status for call in report.calls]
+
+
+def spans(recording: Recording, kind: str) -> list[str]:
+    return [call.span_id for call in recording.calls if call.kind == kind]
+
+
+# Edits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [FOREIGN, OWN])
+def test_one_word_of_the_system_text_is_named(name, tmp_path):
+    recording = load(name)
+    old = next(c for c in recording.calls if c.kind == "llm").input_messages[0].parts[0].content
+    report = fork(recording, tmp_path, f"system={old.replace('honestly', 'kindly')}")
+    assert statuses(report) == ["missed"]
+    found = report_to_json(report)["first_divergence"]
+    assert (found["cause"], found["differences"][0]["path"]) == ("prompt text", "messages[0].parts[0].content")
+    assert "kindly" in found["differences"][0]["actual"]
+    assert report.edits[0].was == old
+
+
+@pytest.mark.parametrize("name", [FOREIGN, OWN])
+def test_a_changed_tool_result_leaves_all_before_and_misses_after(name, tmp_path):
+    report = fork(load(name), tmp_path, "tool:convert_currency.result=99.00 CHF")
+    assert statuses(report) == ["hit", "hit", "supplied", "missed"]
+    assert report.first_divergence is not None
+    assert report.first_divergence.cause == "tool result"
+
+
+@pytest.mark.parametrize("name", [FOREIGN, OWN])
+def test_a_fork_begins_at_its_cut(name, tmp_path):
+    recording = load(name)
+    third = spans(recording, "llm")[2]
+    report = fork(recording, tmp_path, "messages[1].text=Only the weather.", span_id=third, anchor="before")
+    assert statuses(report) == ["hit"] * 5 + ["missed"]
+    report = fork(recording, tmp_path, "messages[+]=And hurry.", span_id=third, anchor="before")
+    assert statuses(report) == ["hit"] * 5 + ["missed"]
+    assert report.first_divergence is not None
+    assert report.first_divergence.differences[-1].recorded is None
+
+
+def test_an_edit_of_what_makes_no_miss_runs_to_the_recorded_end(foreign, tmp_path):
+    report = fork(foreign, tmp_path, "params.temperature=0.9")
+    assert (report.ended, report.same_output) == ("done", True)
+    assert (report.edits[0].was, report.edits[0].value) == (0.2, 0.9)
+
+
+def test_tools_and_the_model_of_one_agent_only(foreign, tmp_path):
+    report = fork(foreign, tmp_path, "agent:guide_writer.model=gpt-5")
+    assert statuses(report)[-1] == "missed"
+    assert report.first_divergence is not None
+    assert (report.first_divergence.cause, report.first_divergence.name) == ("model", "gpt-4.1-nano")
+    report = fork(foreign, tmp_path, "tools.book_museum=null")
+    assert report.first_divergence is not None
+    assert (statuses(report), report.first_divergence.cause) == (["missed"], "tool set")
+
+
+def test_the_branch_keeps_its_edits(foreign, tmp_path):
+    report = fork(foreign, tmp_path, "answer.text=No.")
+    with Store.memory() as store:
+        store.load([tmp_path / "fork.otlp.jsonl"])
+        run = next(c for c in store.calls(report.trace_id or "") if c.call_id == "root")
+    assert [edit["path"] for edit in run.edits] == ["answer.text"]
+    assert run.origin_trace_id == foreign.trace_id
+
+
+def test_memory_is_edited_where_code_reads_it(tmp_path):
+    watch = load("order_watch")
+    report = fork(watch, tmp_path, 'memory.seen=["lost"]')
+    assert report.first_divergence is not None
+    assert "lost" in str(report.first_divergence.differences[0].actual)
+    with pytest.raises(EditError, match="no code that reads memory"):
+        fork(watch, tmp_path, "memory.seen=[]", rebuild=True)
+
+
+@pytest.mark.parametrize(
+    ("edit", "hint"),
+    [
+        ("sytem=x", "system"),
+        ("messages[7].text=x", "messages[1].text"),
+        ("tools.get_wether.description=x", "tools.get_weather.description"),
+        ("agent:nobody.model=x", "agent:travel_desk"),
+        ("span:ffff.result=x", "span:"),
+        ("tool:nothing.result=x", "tool:"),
+    ],
+)
+def test_a_path_that_names_nothing_says_which_are_near(edit, hint, foreign):
+    job = ReplayJob(trace_id=foreign.trace_id, edits=(read_set(edit),))
+    with pytest.raises(EditError) as fault:
+        resolve(foreign, job, is_rebuilt=True)
+    assert hint in fault.value.hint
+    assert hint in (plan_replay(foreign, job).problem or "")
+
+
+def test_edits_come_from_words_and_files():
+    assert read_set("system=a=b") == Edit(path="system", value="a=b")
+    assert read_set("params.seed=7") == Edit(path="params.seed", value=7)
+    assert read_edits('{"model": "m"}', "f") == (Edit(path="model", value="m"),)
+    assert read_edits('[{"path": "model", "value": "m"}]', "f") == (Edit(path="model", value="m"),)
+    for wrong in ("[1]", "nothing", "3"):
+        with pytest.raises(EditError):
+            read_edits(wrong, "f")
+    with pytest.raises(EditError):
+        read_set("system")
+
+
+# On a miss -----------------------------------------------------------------------------------------------
+
+
+def test_live_asks_the_real_model_and_runs_only_the_tools_that_were_named(foreign, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("def get_weather(city):\n    return {'city': city, 'temp_c': 31}\n", "utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    asks = Says(calls=(("c1", "get_weather", '{"city": "Rome"}'),))
+    with serving(asks, Says(text="31 degrees in Rome.")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        tools = {"get_weather": f"{tmp_path / 'mine.py'}:get_weather"}
+        report = fork(foreign, tmp_path, "messages[1].text=Rome?", mode="live", tools="live", named_tools=tools)
+        bodies = [seen.body for seen in server.seen]
+    assert (report.ended, report.output, statuses(report)) == ("done", "31 degrees in Rome.", ["live"] * 3)
+    assert '"temp_c": 31' in str(bodies[1]["messages"][-1]["content"]) or "31" in str(bodies[1]["messages"][-1])
+    assert report.live_usage.input_tokens is not None
+    assert report_to_json(report)["live_usage"]["input_tokens"] == report.live_usage.input_tokens
+    assert KEY not in (tmp_path / "fork.otlp.jsonl").read_text("utf-8")
+
+
+def test_a_tool_that_nobody_named_never_runs(foreign, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(Says(calls=(("c1", "book_museum", '{"museum": "Other", "day": "2026-05-05"}'),))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        report = fork(foreign, tmp_path, "messages[1].text=Book.", mode="live", tools="live")
+    assert (report.ended, statuses(report)) == ("diverged", ["live", "missed"])
+
+
+def test_ask_takes_what_the_user_says(foreign, tmp_path):
+    asked: list[Question] = []
+
+    def on_ask(question: Question) -> Supplied:
+        asked.append(question)
+        return Supplied(kind="result", value=f"said {len(asked)}")
+
+    report = fork(foreign, tmp_path, "system=Be brief.", mode="ask", tools="ask", on_ask=on_ask)
+    assert (report.ended, report.output, statuses(report)) == ("done", "said 1", ["supplied"])
+    assert asked[0].proposal is not None
+    assert asked[0].differences[0].path == "messages[0].parts[0].content"
+    report = fork(foreign, tmp_path, "system=Be brief.", mode="ask")
+    assert (report.ended, statuses(report)) == ("diverged", ["missed"])
+
+
+def test_a_question_on_the_terminal():
+    question = Question(kind="tool", name="look", call_id="x", reason="why \x1b[2J", request={"a": 1}, proposal=5)
+
+    def said(line: str) -> Supplied:
+        shown = io.StringIO()
+        answer = ask_on(io.StringIO(line), shown, question)
+        assert "\x1b" not in shown.getvalue()
+        return answer
+
+    assert said("[1, 2]\n") == Supplied(kind="result", value=[1, 2])
+    assert said("rain\n") == Supplied(kind="result", value="rain")
+    assert said("\n") == Supplied(kind="result", value=5)
+    assert said("") == Supplied(kind="stop")
+    assert said("!live\n") == Supplied(kind="live")
+    failed = said("!error no pipe\n")
+    assert failed.error is not None
+    assert (failed.kind, failed.error.message) == ("error", "no pipe")
+
+
+def test_a_plan_says_what_is_changed_and_what_it_may_cost(foreign):
+    job = ReplayJob(trace_id=foreign.trace_id, edits=(read_set("system=Be brief."),), mode="live")
+    plan = plan_replay(foreign, job)
+    assert plan.edits[0].was.startswith("You are the travel desk")
+    assert "tokens in" in plan.sentence
+    assert json.dumps(plan.edits[0].to_json())

@@ -1,0 +1,158 @@
+"""Call detail with keys alone: tabs, folding, finding, copying, files, and the conversation as one thread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from debugger.tui.screens.thread import ThreadScreen
+from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.widgets.line_view import LineView
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import FakeSession
+from tests.tui.test_search import typed
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+
+
+def view(desk: Desk) -> LineView:
+    return desk.app.screen.query_one(LineView)
+
+
+@SIZES
+def test_request_and_events_have_tabs(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "4", "tab" if size == WIDE else "4")
+        assert "[Request]" in desk.screen
+        assert '"model": "gpt-4o-mini"' in desk.screen
+        assert '"messages": [' in desk.screen
+        await desk.press("5")
+        assert "[Events]" in desk.screen
+        assert "+7 ms" in desk.screen, "log records stand among the events"
+        assert desk.screen.index("+5 ms") < desk.screen.index("+7 ms")
+        assert "info" in desk.screen
+
+    drive(FakeSession(), scene, size)
+
+
+def test_context_growth_is_drawn():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "end")
+        assert "context ▄▅█  212 → 402 tok over 3 calls of this agent" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_json_folds_where_the_cursor_is():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "4", "tab", "down", "enter")
+        assert "{ … " in desk.screen
+        assert '"model"' not in desk.screen
+        await desk.press("enter")
+        assert '"model"' in desk.screen
+        await desk.press("down", "down", "down", "enter")
+        folded = desk.screen
+        assert "[ … " in folded
+        await desk.press("1", "4")
+        assert desk.screen == folded, "a tab is found as it was left"
+        await desk.press("e")
+        assert "[ … " not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+@SIZES
+def test_a_text_is_found_counted_and_unfolded(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "end", "enter", "slash", *typed("number 4"))
+        assert "1 of 8" in desk.line("find ▸ number 4_")
+        await desk.press("enter", "n")
+        assert "2 of 8" in desk.line("find ▸")
+        assert "stop number 40" in desk.screen, "what is folded away opens"
+        await desk.press("N", "N")
+        assert "8 of 8" in desk.line("find ▸")
+        await desk.press("escape")
+        assert "find ▸" not in desk.screen
+        assert isinstance(desk.app.screen, TraceScreen)
+
+    drive(FakeSession(), scene, size)
+
+
+def test_the_help_can_be_searched():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "question_mark", "slash", *typed("slowest model"), "enter")
+        row = view(desk)._rows[view(desk).cursor]
+        assert "slowest model call" in row.line.text
+
+    drive(FakeSession(), scene, NARROW)
+
+
+def test_copying_takes_what_is_folded_and_goes_through_the_terminal():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "end", "enter", "slash", *typed("here is your"), "enter", "y")
+        copied = desk.app.clipboard
+        assert copied.startswith("Here is your day in Lyon.\n8:00")
+        assert copied.endswith("47:00  stop number 47")
+        assert "Copied the text under the cursor" in desk.screen
+        await desk.press("Y")
+        assert "thinking" in desk.app.clipboard or "system" in desk.app.clipboard
+
+    drive(FakeSession(), scene)
+
+
+def test_a_page_is_written_to_a_new_file_each_time():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "end", "enter", "ctrl+s", "ctrl+s")
+        assert "Written to" in desk.screen
+
+    drive(FakeSession(), scene)
+    names = sorted(path.name for path in Path.cwd().iterdir())
+    assert names == ["chat-gpt-4o-mini-2.txt", "chat-gpt-4o-mini.txt"]
+    assert "stop number 47" in Path(names[0]).read_text("utf-8")
+
+
+@SIZES
+def test_the_whole_conversation_as_one_thread_and_back(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "down", "down", "t")
+        assert isinstance(desk.app.screen, ThreadScreen)
+        assert "◆ gpt-4o-mini   610 ms" in desk.cursor, "the cursor begins at the selected call"
+        assert "carried over" in desk.screen
+        await desk.press("J")
+        assert "▲ book_museum" in desk.cursor
+        await desk.press("t")
+        assert isinstance(desk.app.screen, TraceScreen)
+        assert "▲ book_museum ✗" in desk.cursor
+        await desk.press("t", "home", "slash", *typed("129.6"), "enter", "o")
+        assert isinstance(desk.app.screen, TraceScreen)
+        assert "chat gpt-4o-mini" in desk.cursor
+
+    drive(FakeSession(), scene, size)
+
+
+def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():
+    session = FakeSession()
+    session.is_library = True
+    every = session.span_rows
+    session.span_rows = every[:6]
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "F")
+        assert "following" in desk.screen.splitlines()[0]
+        session.span_rows = every
+        session.rows[0] = replace(session.rows[0], spans=13)
+        session.changes += 1
+        desk.app.screen._look()
+        await desk.settle()
+        assert "13 spans" in desk.screen
+        assert "1.36 s" in desk.cursor, "the cursor is on the span that started last"
+        await desk.press("F", "home", "down", "left")
+        session.rows[0] = replace(session.rows[0], spans=14)
+        session.changes += 1
+        desk.app.screen._look()
+        await desk.settle()
+        assert "580 ms" in desk.cursor or "travel_desk" in desk.cursor
+
+    drive(session, scene)

@@ -1,0 +1,275 @@
+"""Searching and filtering with keys alone: what is typed, counted, gone through, shown and ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from debugger.errors import DebuggerError
+from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.screens.traces import TracesScreen
+from tests.tui.driver import NARROW, WIDE, Desk, drive, see
+from tests.tui.fake_session import FakeSession, span_row
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+NAMES = {" ": "space", ":": "colon", ">": "greater_than_sign", '"': "quotation_mark", "*": "asterisk", "(": "left_parenthesis"}  # fmt: skip  # noqa: E501
+
+
+def typed(text: str) -> list[str]:
+    return [NAMES.get(char, char) for char in text]
+
+
+@SIZES
+def test_a_search_is_counted_and_gone_through(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("kind:llm"))
+        assert "5 matches" in desk.line("search ▸ kind:llm_")
+        await desk.press("enter")
+        assert "1 of 5" in desk.line("search ▸")
+        assert "n next match" in desk.screen.splitlines()[-1] or size == NARROW
+        await desk.press("n", "n")
+        assert "3 of 5" in desk.line("search ▸")
+        assert "◆ chat gpt-4.1-nano" in desk.cursor
+        await desk.press("N", "N", "N")
+        assert "5 of 5" in desk.line("search ▸"), "round the beginning"
+        await desk.press("escape")
+        assert "search ▸" not in desk.screen
+        await desk.press("n")
+        assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
+
+    drive(FakeSession(), scene, size)
+
+
+@SIZES
+def test_only_matches_keep_what_is_above_them(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("kind:retriever"), "enter", "f")
+        for name in ("travel_desk", "guide_writer", "search city notes"):
+            assert name in desk.screen
+        assert "format_plan" not in desk.screen
+        assert "only these" in desk.line("search ▸")
+        assert "search city notes" in desk.cursor
+        await desk.press("slash", *typed(" or kind:chain"), "enter")
+        assert "format_plan" in desk.screen, "what is shown follows what is typed"
+        assert "get_weather" not in desk.screen
+        await desk.press("x")
+        assert "book_museum ✗" in desk.cursor, "a jump to a hidden span shows everything again"
+        assert "get_weather" in desk.screen
+        await desk.press("f", "escape")
+        assert "get_weather" in desk.screen
+        assert isinstance(desk.app.screen, TraceScreen)
+
+    drive(FakeSession(), scene, size)
+
+
+def test_folding_works_among_matches_only():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("kind:llm"), "enter", "f", "home", "down", "down", "down", "space")
+        assert "guide_writer" in desk.cursor
+        assert "4.1-nano" not in desk.screen.split("▏")[0]
+        rows = desk.app.screen.timeline.row_indices
+        assert list(rows) == [0, 1, 4, 6, 11]
+        await desk.press("right")
+        assert list(rows) == [0, 1, 4, 6, 7, 9, 11]
+        await desk.press("e")
+        assert list(desk.app.screen.timeline.row_indices) == [0]
+        await desk.press("e")
+        assert list(desk.app.screen.timeline.row_indices) == [0, 1, 4, 6, 7, 9, 11]
+
+    drive(FakeSession(), scene)
+
+
+def test_words_are_searched_in_messages_and_values():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed('"day in lyon"'), "enter")
+        assert "1 of" in desk.line("search ▸")
+        await desk.press("escape", "slash", *typed("zzz"), "enter")
+        assert "no match" in desk.line("search ▸")
+        assert "Nothing in this trace matches." in desk.screen
+
+    session = FakeSession()
+    drive(session, scene)
+    assert "search" in session.asked
+
+
+@SIZES
+def test_a_mistake_is_marked_and_said(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("kind:lmm"))
+        assert "✗ kind takes one of agent, llm, tool" in desk.screen
+        await desk.press("backspace", "backspace", "tab")
+        assert "search ▸ kind:llm _" in desk.screen
+
+    drive(FakeSession(), scene, size)
+
+
+def test_tab_goes_through_the_candidates():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("model:"))
+        assert "gpt-4o-mini" in desk.line("tab model:")
+        await desk.press("tab")
+        assert "search ▸ model:gpt-4o-mini _" in desk.screen
+        await desk.press("tab")
+        assert "search ▸ model:gpt-4.1-nano _" in desk.screen
+        await desk.press("tab")
+        assert "search ▸ model:gpt-4o-mini _" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_a_search_that_fails_is_said():
+    session = FakeSession()
+    session.fail["search"] = DebuggerError("the \x1b[31mindex is gone")
+    assert "the ␛[31mindex is gone" in see(session, ["enter", "slash", "a"])
+
+
+def test_hostile_text_in_a_search_is_shown():
+    spans = [span_row(1, None, "agent", "a", 0, 9), span_row(2, 1, "llm", "x\x1b[31m[b]y", 1, 2, model="m\x1b[2J[x]")]
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *typed("model:"))
+        assert "␛[2J[x]" in desk.screen
+        assert "\x1b" not in desk.screen
+        await desk.press("tab", "enter")
+        assert "\x1b" not in desk.screen
+
+    drive(FakeSession(spans=spans), scene)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("m", ["◆ chat gpt-4o-mini", "◆ chat gpt-4o-mini", "◆ chat gpt-4.1-nano"]),
+        ("o", ["get_weather", "convert_currency", "book_museum"]),
+        ("w", ["guide_writer", "travel_desk", "guide_writer"]),
+        ("x", ["book_museum", "book_museum"]),
+        ("z", ["1.36 s", "790 ms", "610 ms"]),
+    ],
+)
+def test_jumps(key, expected):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        for name in expected:
+            await desk.press(key)
+            assert name in desk.cursor
+
+    drive(FakeSession(), scene, NARROW)
+
+
+def test_siblings_names_and_back_and_forth():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "J", "J")
+        assert "convert_currency" in desk.cursor
+        await desk.press("K")
+        assert "get_weather" in desk.cursor
+        await desk.press("K", "y", "y")
+        assert "1.36 s" in desk.cursor, "the third call of that name"
+        await desk.press("Y")
+        assert "610 ms" in desk.cursor
+        await desk.press("u", "u")
+        assert "610 ms" in desk.cursor
+        await desk.press("u")
+        assert "580 ms" in desk.cursor
+        await desk.press("U")
+        assert "610 ms" in desk.cursor
+        await desk.press("home", "K")
+        assert "comes before this one" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_zoom_and_pan_follow_the_span():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "n")
+        whole = desk.screen
+        await desk.press("full_stop")
+        timeline = desk.app.screen.timeline
+        assert timeline.view.length < timeline.axis.length // 20
+        assert "▸" in desk.line("format_plan"), "what lies outside is pointed at"
+        await desk.press("minus", "greater_than_sign", "less_than_sign", "0")
+        assert desk.screen == whole
+        await desk.press("plus", "equals_sign")
+        assert timeline.view.length == timeline.axis.length // 4
+
+    drive(FakeSession(), scene)
+
+
+def test_the_critical_path_is_drawn_and_explained():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "C")
+        assert "decided how long it took" in desk.screen
+        assert "░" in desk.cursor
+        assert "█" not in desk.line("convert_currency").partition("100 ms")[2][:40]
+        await desk.press("C")
+        assert "░" not in desk.cursor
+
+    drive(FakeSession(), scene)
+
+
+def test_the_minimap_takes_clicks_and_the_wheel():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        timeline = desk.app.screen.timeline
+        await desk.pilot.click("#minimap", offset=(30, 0))
+        assert timeline.view.length == timeline.axis.length // 4
+        start = timeline.view.start
+        await desk.pilot.click("#minimap", offset=(60, 0))
+        assert timeline.view.start > start
+        await desk.press("0")
+        assert timeline.view == timeline.axis
+
+    drive(FakeSession(), scene)
+
+
+# The list of traces.
+
+
+def test_the_list_is_filtered_by_keys_and_marks_mistakes():
+    async def scene(desk: Desk) -> None:
+        await desk.press("slash", *typed("tokens>2k"))
+        assert "1 shown" in desk.screen
+        assert "researcher" in desk.screen
+        assert "poller" not in desk.screen
+        await desk.press(*typed(" llm>x"))
+        assert "llm takes a number" in desk.screen
+        await desk.press("ctrl+u")
+        assert desk.screen.count("29 Nov") == 4
+
+    drive(FakeSession(), scene)
+
+
+def test_the_list_searches_what_was_recorded():
+    async def scene(desk: Desk) -> None:
+        await desk.press("slash", *typed("text:lyon"))
+        assert "1 shown" in desk.screen
+        assert "poller" not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_the_list_is_grouped_and_turned_round():
+    async def scene(desk: Desk) -> None:
+        await desk.press("u")
+        assert "demo-agent  1 trace" in desk.screen
+        assert "travel_desk" in desk.cursor, "the cursor stays on its trace"
+        await desk.press("home", "enter")
+        assert isinstance(desk.app.screen, TracesScreen), "a heading opens nothing"
+        await desk.press("u")
+        assert "trip  3 traces" in desk.screen
+        await desk.press("u", "u", "S")
+        assert "started ▴" in desk.screen
+        assert desk.screen.index("researcher") < desk.screen.index("poller")
+
+    drive(FakeSession(), scene)
+
+
+def test_sorting_by_name():
+    rows = FakeSession().rows
+    session = FakeSession(traces=[replace(rows[0], name="zebra"), rows[1]])
+
+    async def scene(desk: Desk) -> None:
+        await desk.press(*"sssss")
+        assert desk.screen.index("poller") < desk.screen.index("zebra")
+
+    drive(session, scene)

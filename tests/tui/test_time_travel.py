@@ -1,0 +1,111 @@
+"""The playhead with keys and mouse: states event by event, what changed, two positions compared."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import FakeSession
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+
+
+@SIZES
+def test_the_playhead_steps_event_by_event(size):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket")
+        assert "event 2 of 24" in desk.screen
+        assert "chat gpt-4o-mini starts" in desk.screen
+        await desk.press("right_square_bracket")
+        assert "event 3 of 24" in desk.screen
+        assert "chat gpt-4o-mini ends" in desk.screen
+        await desk.press("right_square_bracket")
+        assert "▲ get_weather" in desk.cursor, "the cursor goes where the event is"
+        if size == WIDE:
+            assert "changed since event 3" in desk.screen
+            assert "a walk at event [-2-]{+3+}" in desk.screen
+            assert "┃" in desk.line("call  ")
+        await desk.press("left_square_bracket", "right_curly_bracket", "left_curly_bracket", "left_curly_bracket")
+        assert "event 1 of 24" in desk.screen
+        await desk.press("left_square_bracket")
+        assert "This is the first event." in desk.screen
+
+    drive(FakeSession(), scene, size)
+
+
+def test_before_and_after_move_the_playhead_too():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "n", "b")
+        assert "state before book_museum" in desk.screen
+        before = desk.line(" of 24 ")
+        await desk.press("a")
+        assert "state after book_museum" in desk.screen
+        assert desk.line(" of 24 ") != before
+        assert "changed since event" in desk.screen
+        await desk.press("right_square_bracket")
+        assert "state after event" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_a_marked_state_is_compared_with_another_one():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "d")
+        assert "Go to a state first" in desk.screen
+        await desk.press("down", "right_square_bracket", "d")
+        assert "Event 2 is marked" in desk.screen
+        await desk.press(*["right_square_bracket"] * 5, "d")
+        assert "changed since event 2, which is marked" in desk.screen
+        assert "a walk at event [-1-]{+6+}" in desk.screen
+        assert "⚑" in desk.screen
+        await desk.press("D")
+        assert "⚑" not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_moving_never_waits_for_the_state():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket")
+        session.state_gate = threading.Event()
+        for _ in range(6):
+            await desk.pilot.press("right_square_bracket")
+        await desk.until(lambda: "event 8 of 24" in desk.screen)
+        asked = session.asked.count("snapshot")
+        session.state_gate.set()
+        await desk.settle()
+        assert session.asked.count("snapshot") <= asked + 1, "what was passed over is not asked for"
+        assert "state after event 8" in desk.screen
+
+    drive(session, scene)
+
+
+def test_a_replay_starts_at_the_playhead():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket", "right_square_bracket", "r", "enter")
+
+    drive(session, scene)
+    assert (session.jobs[0].span_id, session.jobs[0].anchor) == (f"{2:016x}", "after")
+
+
+def test_the_mouse_moves_the_playhead():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket")
+        line = desk.line(" of 24 ")
+        await desk.pilot.click("#playhead", offset=(line.index("▶"), 0))
+        await desk.settle()
+        assert "event 3 of 24" in desk.screen
+        await desk.pilot.click("#playhead", offset=(1, 0))
+        await desk.settle()
+        assert "event 2 of 24" in desk.screen
+        await desk.pilot.click("#playhead", offset=(line.index("─") + 10, 0))
+        await desk.settle()
+        assert "event 2 of 24" not in desk.screen
+
+    drive(FakeSession(), scene)
