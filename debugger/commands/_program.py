@@ -72,8 +72,10 @@ def replay(args: Namespace) -> int:
     from ._json import dump
     from .replay import chosen_traces, text_of_report
 
-    if args.agent or args.input:
-        raise ReplayError("a program is run as it is; --agent and --input are for agents")
+    if args.agent or args.input or args.rebuild or args.set or args.edit:
+        raise ReplayError("a program is run as it is; --agent, --input, --rebuild, --set and --edit are for agents")
+    if "ask" in (args.mode, args.tools):
+        raise ReplayError("a program cannot wait for an answer to be typed; --mode and --tools are strict or live here")
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
@@ -176,8 +178,14 @@ def options_of(args: Namespace, recording: Recording | None, *, to_stderr: bool)
         ignore=tuple(getattr(args, "ignore", ())),
         redaction=Redaction.of(redacted),
         endpoints=tuple(named_endpoints(args.endpoint).items()),
-        functions=tuple(getattr(args, "tool", ())),
+        functions=tuple(map(_function_first, getattr(args, "tool", ()))),
     )
+
+
+def _function_first(word: str) -> str:
+    """``TOOL=FILE.py:NAME``, as agents have it, as ``FILE.py:NAME=TOOL``."""
+    name, equals, function = word.partition("=")
+    return f"{function}={name}" if equals and ":" in function and ":" not in name else word
 
 
 def clear(path: object) -> None:

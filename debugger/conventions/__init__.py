@@ -14,16 +14,25 @@ from runtime.trace import Span
 
 from ..importers import LogRecord
 from . import (
+    braintrust,
+    claude_code,
     genai,
+    genkit,
     google_adk,
+    haystack,
+    laminar,
     langfuse,
+    langsmith,
+    langwatch,
     logfire,
+    mastra,
     mlflow,
     openinference,
     openllmetry,
     pydantic_ai,
     rejelly,
     retrospan,
+    spring_ai,
     strands,
     vercel_ai,
 )
@@ -43,11 +52,20 @@ FAMILIES: Final[tuple[Family, ...]] = (
     strands,
     vercel_ai,
     pydantic_ai,
+    mastra,
+    genkit,
+    haystack,
+    spring_ai,
+    claude_code,
     openinference,
     openllmetry,
     mlflow,
     langfuse,
     logfire,
+    langsmith,
+    langwatch,
+    laminar,
+    braintrust,
 )
 """All that recognise a span read it, in this order: the first one to know a thing wins.
 

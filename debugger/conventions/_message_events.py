@@ -36,7 +36,13 @@ def of_span(span: Span) -> Iterator[MessageEvent]:
     """Those among the span's own events."""
     for event in span.events:
         if event.name in ROLES or event.name == CHOICE:
-            yield MessageEvent(event.name, event.attributes)
+            yield MessageEvent(event.name, _body(event.attributes))
+
+
+def _body(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message, which Azure's SDKs write as one JSON text beside the event's other attributes."""
+    whole = decoded(attributes.get("gen_ai.event.content"))
+    return {**attributes, **whole} if isinstance(whole, Mapping) else attributes
 
 
 def of_logs(logs: Sequence[LogRecord]) -> Iterator[MessageEvent]:
@@ -44,7 +50,10 @@ def of_logs(logs: Sequence[LogRecord]) -> Iterator[MessageEvent]:
     for record in logs:
         if record.event_name in ROLES or record.event_name == CHOICE:
             body = decoded(record.body)
-            yield MessageEvent(record.event_name, body if isinstance(body, Mapping) else {"content": body})
+            if body is None:
+                yield MessageEvent(record.event_name, _body(record.attributes))
+            else:
+                yield MessageEvent(record.event_name, body if isinstance(body, Mapping) else {"content": body})
 
 
 def of_list(items: Any) -> Iterator[MessageEvent]:

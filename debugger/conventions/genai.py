@@ -13,7 +13,7 @@ from runtime.messages import CallKind, Message, ToolCallPart, ToolCallResponsePa
 
 from ._content import with_system
 from ._draft import Draft
-from ._facts import Facts, Names, first_provider, first_text, first_whole
+from ._facts import Facts, Names, first, first_provider, first_text, first_whole, nano_usd
 from ._message_events import DETAILS, conversation, of_logs, of_span
 from ._view import Promoted, View, text
 
@@ -27,13 +27,18 @@ _KINDS: Final[dict[str, CallKind]] = {
     "text_completion": "llm",
     "chat.completions": "llm",
     "text.completions": "llm",
+    "responses": "llm",
     "invoke_agent": "agent",
     "execute_tool": "tool",
     "embeddings": "embedding",
+    "embedding": "embedding",
     "retrieval": "retriever",
     "vector_db_retrieve": "retriever",
     "RETRIEVER": "retriever",
     "invoke_workflow": "chain",
+    "process_thread_run": "agent",
+    "conversation": "chain",
+    "orchestrate_tools": "chain",
 }
 """Operations that do something. ``create_agent`` runs nothing, and what else producers invent stays ``other``."""
 
@@ -44,21 +49,38 @@ NAMES: Final = Names(
     tool_name=("gen_ai.tool.name",),
     input_tokens=("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
     output_tokens=("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    cost_usd=("gen_ai.usage.cost", "gen_ai.cost.total_cost"),
 )
+_SPAN_KIND: Final = "gen_ai.span.kind"
+_SPAN_KINDS: Final[dict[str, CallKind]] = {
+    "LLM": "llm",
+    "AGENT": "agent",
+    "TOOL": "tool",
+    "CHAIN": "chain",
+    "TASK": "chain",
+    "WORKFLOW": "chain",
+    "RETRIEVER": "retriever",
+    "EMBEDDING": "embedding",
+}
+"""Written beside or instead of the operation by LoongSuite and other distributions."""
+_PROMPT: Final = "gen_ai.prompt"
+_COMPLETION: Final = "gen_ai.completion"
 _CACHED: Final = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
 _REASONING: Final = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
 _PARAMETERS: Final = "gen_ai.request."
 _NO_PARAMETERS: Final = frozenset(("model",))
 
-marks: Final = frozenset((_OPERATION, "gen_ai.request.model"))
+marks: Final = frozenset((_OPERATION, "gen_ai.request.model", _SPAN_KIND))
 scopes: Final = frozenset[str]()
-keys: Final = NAMES.keys | {_OPERATION, "error.type"}
+keys: Final = NAMES.keys | {_OPERATION, _SPAN_KIND, "error.type"}
 
 
 def recognises(view: View) -> bool:
     """Spans name their operation; older ones at least a model."""
     get = view.attributes.get
-    return type(get(_OPERATION)) is str or text(get("gen_ai.request.model")) is not None
+    if type(get(_OPERATION)) is str or text(get("gen_ai.request.model")) is not None:
+        return True
+    return type(get(_SPAN_KIND)) is str
 
 
 def narrow(view: View, facts: Facts) -> None:
@@ -66,6 +88,8 @@ def narrow(view: View, facts: Facts) -> None:
     operation = view.attributes.get(_OPERATION)
     if facts.kind is None and type(operation) is str:
         facts.kind = _KINDS.get(operation)
+    if facts.kind is None:
+        facts.kind = _SPAN_KINDS.get(str(view.attributes.get(_SPAN_KIND)))
     facts.fill(view.attributes, NAMES)
 
 
@@ -76,12 +100,13 @@ def promoted(view: View) -> Promoted:
     operation = get(_OPERATION)
     named = type(operation) is str
     asked = text(get("gen_ai.request.model"))
-    if not named and asked is None:
+    other = _SPAN_KINDS.get(str(get(_SPAN_KIND))) if _SPAN_KIND in attributes else None
+    if not named and asked is None and type(get(_SPAN_KIND)) is not str:
         return Promoted(error_type=text(get("error.type")))
     input_tokens = first_whole(attributes, NAMES.input_tokens)
     output_tokens = first_whole(attributes, NAMES.output_tokens)
-    kind: CallKind = _KINDS.get(str(operation), "other") if named else "other"
-    if not named and asked is not None and (input_tokens is not None or output_tokens is not None):
+    kind: CallKind = (_KINDS.get(str(operation)) if named else None) or other or "other"
+    if not named and other is None and asked is not None and (input_tokens is not None or output_tokens is not None):
         kind = "llm"
     return Promoted(
         kind,
@@ -93,6 +118,7 @@ def promoted(view: View) -> Promoted:
         text(get("gen_ai.tool.name")),
         input_tokens,
         output_tokens,
+        first(attributes, NAMES.cost_usd, nano_usd),
     )
 
 
@@ -116,12 +142,14 @@ def fill(draft: Draft) -> None:
         draft.tools = content.tool_definitions(attributes, "gen_ai.tool.definitions")
         if draft.kind in ("llm", "agent") and (draft.inputs is None or draft.outputs is None):
             _fill_from_events(draft)
+            _fill_from_texts(draft)
         draft.take_parameters(_PARAMETERS, but=_NO_PARAMETERS)
         draft.finish_reasons = _finish_reasons(attributes, draft.outputs) or draft.finish_reasons
     else:
         draft.arguments = parse_json_text(attributes.get("gen_ai.tool.call.arguments"))
         draft.take_result(parse_json_text(attributes.get("gen_ai.tool.call.result")))
         _fill_tool_from_messages(draft, attributes)
+        _fill_tool_from_function(draft)
     draft.tool_call_id = text(attributes.get("gen_ai.tool.call.id"))
     draft.response_model = text(attributes.get("gen_ai.response.model"))
     draft.conversation_id = first_text(attributes, ("gen_ai.conversation.id", "session.id"))
@@ -162,6 +190,31 @@ def _fill_from_events(draft: Draft) -> None:
         if draft.outputs is None and said.outputs:
             draft.outputs = said.outputs
             draft.finish_reasons = draft.finish_reasons or said.finish_reasons or None
+
+
+def _fill_from_texts(draft: Draft) -> None:
+    """The oldest form: all of the prompt and all of the answer in one attribute each, on the span or on two events."""
+    written: dict[str, Any] = {}
+    for event in draft.span.events:
+        if event.name in ("gen_ai.content.prompt", "gen_ai.content.completion"):
+            written |= event.attributes
+    written |= {key: draft.attributes[key] for key in (_PROMPT, _COMPLETION) if key in draft.attributes}
+    if draft.inputs is None:
+        draft.inputs = draft.content.messages(written, _PROMPT, "user") or None
+    if draft.outputs is None:
+        draft.outputs = draft.content.messages(written, _COMPLETION, "assistant") or None
+
+
+def _fill_tool_from_function(draft: Draft) -> None:
+    """What a wrapped Python function was given and gave back (google-genai's automatic function calls)."""
+    attributes = draft.attributes
+    if draft.arguments is None:
+        start, end = "code.function.parameters.", ".value"
+        named = [key for key in attributes if key.startswith(start) and key.endswith(end)]
+        if named:
+            draft.arguments = {key[len(start) : -len(end)]: attributes[key] for key in named}
+    if draft.span.status_code != 2:
+        draft.take_result(parse_json_text(attributes.get("code.function.return.value")))
 
 
 def _finish_reasons(attributes: dict[str, Any], outputs: tuple[Message, ...] | None) -> tuple[str, ...] | None:

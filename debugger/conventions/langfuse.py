@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import CallKind, parse_json_text
+from runtime.messages import CallKind
 
 from ._draft import Draft
 from ._facts import Facts, Names, nano_usd
-from ._view import View, whole
+from ._record import details, first_count
+from ._view import View
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "langfuse"
@@ -64,17 +65,6 @@ def narrow(view: View, facts: Facts) -> None:
         facts.cost_nano_usd = nano_usd(cost.get("total"))
     if facts.error_type is None and get(_LEVEL) == "ERROR":
         facts.error_type = "error"
-
-
-def details(value: Any) -> Mapping[str, Any]:
-    """A small object that is written as JSON text; empty where there is none."""
-    parsed = parse_json_text(value)
-    return parsed if isinstance(parsed, Mapping) else {}
-
-
-def first_count(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    """The first of several counts that is there."""
-    return next((count for key in names if (count := whole(values.get(key))) is not None), None)
 
 
 def fill(draft: Draft) -> None:

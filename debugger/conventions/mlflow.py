@@ -14,8 +14,8 @@ from runtime.messages import CallKind, Message, TextPart
 
 from ._draft import Draft
 from ._facts import Facts, nano_usd, provider_of
+from ._record import details, first_count
 from ._view import View, text
-from .langfuse import details, first_count
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "mlflow"

@@ -151,11 +151,14 @@ def _session(metadata: Any) -> str | None:
 
 def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None:
-        draft.inputs = _messages(draft, "llm.input_messages")
+        draft.inputs = _messages(draft, "llm.input_messages") or _texts(draft, "llm.prompts", "prompt", "user")
         if draft.inputs is None or _unanswered(draft.inputs):
             draft.inputs = _better(draft.inputs, _whole(draft, "input", "user"))
     if draft.outputs is None:
-        draft.outputs = _messages(draft, "llm.output_messages") or _whole(draft, "output", "assistant")
+        draft.outputs = _messages(draft, "llm.output_messages") or _texts(
+            draft, "llm.choices", "completion", "assistant"
+        )
+        draft.outputs = draft.outputs or _whole(draft, "output", "assistant")
     if draft.tools is None and (tools := flat_items(draft.attributes, "llm.tools")):
         schemas = [item["tool"].get("json_schema") if isinstance(item, Mapping) else item for item in _tools(tools)]
         draft.tools = tuple(tool_definition_of(schema) for schema in schemas)
@@ -188,6 +191,14 @@ def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
     return tuple(out) or None
 
 
+def _texts(draft: Draft, prefix: str, what: str, role: str) -> tuple[Message, ...] | None:
+    """The prompts or answers of a plain completion."""
+    items = flat_items(draft.attributes, prefix).values()
+    found = [item.get(what) for item in items if isinstance(item, Mapping)]
+    texts = [item["text"] for item in found if isinstance(item, Mapping) and isinstance(item.get("text"), str)]
+    return tuple(Message(role, (TextPart(said),)) for said in texts) or None
+
+
 def _message(fields: Mapping[str, Any]) -> Message:
     role = str(fields.get("role") or "unknown")
     role = "assistant" if role == "model" else role
@@ -202,10 +213,14 @@ def _message(fields: Mapping[str, Any]) -> Message:
         text_parts = [part.content for part in parts if isinstance(part, TextPart)]
         value = "\n".join(text_parts) if text_parts else content
         return Message(role, (ToolCallResponsePart(call_id, parse_json_text(value)),))
-    calls = tool_calls_of(fields.get("tool_calls"))
+    calls = tool_calls_of(fields.get("tool_calls") or [_old_function_call(fields)])
     if calls:
         parts = [*(part for part in parts if not isinstance(part, ToolCallPart)), *calls]
     return Message(role, tuple(parts), text(fields.get("name")))
+
+
+def _old_function_call(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"name": fields.get("function_call_name"), "arguments": fields.get("function_call_arguments_json")}
 
 
 def _content_parts(item: Any) -> list[Part]:

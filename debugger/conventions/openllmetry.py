@@ -5,7 +5,6 @@ Its newer model calls are those of the GenAI conventions and read there. Source:
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from runtime.messages import CallKind, Message, Part, TextPart, ToolCallResponse
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._flat import flat_items
+from ._record import tool_arguments, tool_result
 from ._view import View, text
 from .shapes import decoded, messages_of, tool_calls_of
 
@@ -26,13 +26,21 @@ _ENTITY: Final = "traceloop.entity.name"
 _KINDS: Final[dict[str, CallKind]] = {"agent": "agent", "tool": "tool", "workflow": "chain", "task": "chain"}
 _REQUESTS: Final[dict[str, CallKind]] = {"chat": "llm", "completion": "llm", "embedding": "embedding"}
 _MARKS: Final = (_KIND, _REQUEST_TYPE, "llm.is_streaming", "gen_ai.is_streaming", "gen_ai.prompt.0.role")
+_OLDEST: Final = Names(
+    provider=("llm.vendor",),
+    model=("llm.request.model", "llm.response.model"),
+    input_tokens=("llm.usage.prompt_tokens",),
+    output_tokens=("llm.usage.completion_tokens",),
+)
 _STREAMING: Final = frozenset(("llm.is_streaming", "gen_ai.is_streaming"))
 _PROPERTIES: Final = "traceloop.association.properties."
 _FAILED: Final = "failure"
 
 marks: Final = frozenset(_MARKS)
 scopes: Final = frozenset[str]()
-keys: Final = frozenset((*_MARKS, _ENTITY, "gen_ai.task.status", "gen_ai.completion.0.role", "error.type"))
+keys: Final = _OLDEST.keys | frozenset(
+    (*_MARKS, _ENTITY, "gen_ai.task.status", "gen_ai.completion.0.role", "error.type")
+)
 
 
 def recognises(view: View) -> bool:
@@ -49,6 +57,7 @@ def narrow(view: View, facts: Facts) -> None:
         facts.kind = _KINDS.get(kind) if type(kind) is str else _REQUESTS.get(str(get(_REQUEST_TYPE)))
     if facts.kind is None and (text(get("gen_ai.prompt.0.role")) or text(get("gen_ai.completion.0.role"))):
         facts.kind = "llm"
+    facts.fill(view.attributes, _OLDEST)
     if facts.kind == "agent":
         facts.fill(view.attributes, Names(agent_name=(_ENTITY,)))
     elif facts.kind == "tool":
@@ -94,7 +103,7 @@ def _inside(value: Any) -> Any:
 
 def _fill_llm(draft: Draft) -> None:
     attributes = draft.attributes
-    if draft.inputs is None and (prompts := flat_items(attributes, "gen_ai.prompt")):
+    if draft.inputs is None and (prompts := _flat(attributes, "gen_ai.prompt", "llm.prompts")):
         if (
             next(iter(prompts)) != 0
             or len(prompts) != max(prompts) + 1
@@ -102,7 +111,7 @@ def _fill_llm(draft: Draft) -> None:
         ):
             draft.content.lose("messages were dropped by a limit on the number of attributes")
         draft.inputs = tuple(_message(item, "user") for item in prompts.values() if isinstance(item, Mapping))
-    if draft.outputs is None and (answers := flat_items(attributes, "gen_ai.completion")):
+    if draft.outputs is None and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
         draft.outputs = tuple(_message(item, "assistant") for item in answers.values() if isinstance(item, Mapping))
         reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
         draft.finish_reasons = draft.finish_reasons or reasons or None
@@ -112,6 +121,10 @@ def _fill_llm(draft: Draft) -> None:
             for item in functions.values()
             if isinstance(item, Mapping)
         )
+
+
+def _flat(attributes: Mapping[str, Any], *prefixes: str) -> dict[int, Any]:
+    return next((items for prefix in prefixes if (items := flat_items(attributes, prefix))), {})
 
 
 def _message(item: Mapping[str, Any], default_role: str) -> Message:
@@ -125,42 +138,17 @@ def _message(item: Mapping[str, Any], default_role: str) -> Message:
     else:
         plain = item.get("content")
         parts = [TextPart(plain)] if isinstance(plain, str) and plain else []
-    parts += tool_calls_of(item.get("tool_calls"))
+    parts += tool_calls_of(item.get("tool_calls") or [item.get("function_call")])
     return Message(role, tuple(parts), None, text(item.get("finish_reason")))
 
 
 def _fill_tool(draft: Draft) -> None:
     given = draft.arguments if draft.arguments is not None else decoded(draft.attributes.get("traceloop.entity.input"))
-    draft.arguments = _tool_arguments(given)
-    result = draft.result if draft.has_result else decoded(draft.attributes.get("traceloop.entity.output"))
-    message = result.get("output") if isinstance(result, Mapping) else None
-    kwargs = message.get("kwargs") if isinstance(message, Mapping) and "lc" in message else None
-    if isinstance(kwargs, Mapping):  # LangChain's tool message, with the id of the call
-        draft.tool_call_id = draft.tool_call_id or text(kwargs.get("tool_call_id"))
-        result = parse_json_text(kwargs.get("content"))
-    elif isinstance(result, Mapping) and set(result) == {"output", "kwargs"}:
-        result = parse_json_text(result["output"])
+    draft.arguments = tool_arguments(given)
+    told = tool_result(draft.result if draft.has_result else draft.attributes.get("traceloop.entity.output"))
+    draft.tool_call_id = draft.tool_call_id or told.call_id
     if draft.span.status_code != 2 and draft.facts.error_type is None:
-        draft.result, draft.has_result = result, result is not None or draft.has_result
+        draft.result, draft.has_result = told.value, told.value is not None or draft.has_result
     else:
         draft.result, draft.has_result = None, False
-        draft.error_message = result if isinstance(result, str) else None
-
-
-def _tool_arguments(value: Any) -> Any:
-    """The arguments by name: without the decorator's ``args`` and ``kwargs``, or LangChain's Python text."""
-    if isinstance(value, Mapping) and "input_str" in value:
-        if isinstance(value.get("inputs"), Mapping):
-            return value["inputs"]
-        return _python_value(value["input_str"])
-    return _inside(value)
-
-
-def _python_value(value: Any) -> Any:
-    """A dict that was printed by Python; any other text as it is."""
-    if not isinstance(value, str) or value[:1] != "{":
-        return value
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return parse_json_text(value)
+        draft.error_message = told.value if isinstance(told.value, str) else None

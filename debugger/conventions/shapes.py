@@ -6,7 +6,6 @@ Vercel AI SDK. They can be told apart by their keys, so no convention needs a re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +20,7 @@ from runtime.messages import (
     ToolDefinition,
     parse_json_text,
     part_from_json,
+    read_json,
 )
 
 _ROLES: Final = {
@@ -75,7 +75,7 @@ def decoded(value: Any) -> Any:
     """JSON text as its value, also where a producer wrote a text as JSON; other text as it is."""
     if isinstance(value, str) and value[:1] in ("{", "[", '"') and value:
         try:
-            return json.loads(value)
+            return read_json(value)
         except (ValueError, RecursionError):
             return value
     return value
@@ -101,7 +101,7 @@ def _with_system(system: Any, inner: Any) -> Any:
 
 
 def _is_part(item: Any) -> bool:
-    if not isinstance(item, Mapping) or "role" in item or "parts" in item:
+    if not isinstance(item, Mapping) or "role" in item or "parts" in item or isinstance(item.get("message"), Mapping):
         return False
     if "type" in item:
         return isinstance(item["type"], str) and item["type"] in _TYPED_PARTS
@@ -133,7 +133,7 @@ def _read(item: Any, role: str) -> _Read:
         word = kind  # LangChain's own dump of a message
     own = _ROLES.get(word, word) if isinstance(word, str) and word else role
     name = _text(message.get("name"))
-    finish = _text(message.get("finish_reason")) or _text(item.get("finish_reason"))
+    finish = _finish_reason(message) or _finish_reason(item)
     if isinstance(message.get("parts"), list):
         return _Read(own, tuple(parts_of(message["parts"])), name, finish)
     parts = list(parts_of(_content(message)))
@@ -145,10 +145,21 @@ def _read(item: Any, role: str) -> _Read:
     return _Read(own, tuple(parts), name, finish, is_item=kind == "message")
 
 
+def _finish_reason(item: Mapping[str, Any]) -> str | None:
+    """Why the answer ended, also where it stands in what a framework notes beside the message."""
+    for place in (item, *(item.get(key) for key in ("meta", "generation_info", "response_metadata"))):
+        if isinstance(place, Mapping):
+            for key in ("finish_reason", "finishReason", "stop_reason", "stopReason"):
+                if (found := _text(place.get(key))) is not None:
+                    return found
+    return None
+
+
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message inside a choice, a candidate, or one of LangChain's two envelopes."""
     inner = item.get("message")
     if isinstance(inner, Mapping) and "role" not in item:
+        inner = _unwrapped(inner) if "lc" in inner or "data" in inner else inner
         return {**inner, "tool_calls": inner.get("tool_calls") or item.get("tool_calls")}
     content = item.get("content")
     if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
@@ -246,21 +257,28 @@ def _reasoning_part(item: Mapping[str, Any]) -> Part | None:
 
 
 def _call_part(item: Mapping[str, Any]) -> Part | None:
-    name = _text(item.get("name")) or _text(item.get("toolName"))
+    name = next((found for key in ("name", "toolName", "tool_name") if (found := _text(item.get(key)))), None)
     if name is None:
         return None
-    ids = (item.get(key) for key in ("call_id", "toolCallId", "toolUseId", "id"))
+    ids = (item.get(key) for key in ("call_id", "toolCallId", "toolUseId", "ref", "id"))
     given = (item[key] for key in ("arguments", "input", "args") if key in item)
     return ToolCallPart(next((i for i in ids if isinstance(i, str)), None), name, parse_json_text(next(given, None)))
 
 
 def _result_part(item: Mapping[str, Any]) -> Part | None:
-    ids = (item.get(key) for key in ("call_id", "toolCallId", "toolUseId", "tool_use_id", "tool_call_id", "id"))
+    ids = (item.get(key) for key in ("call_id", "toolCallId", "toolUseId", "tool_use_id", "tool_call_id", "ref", "id"))
     given = (item[key] for key in ("response", "result", "output", "content") if key in item)
     value = plain_content(next(given, None))
     if isinstance(value, Mapping) and set(value) == {"type", "value"}:
         value = value["value"]  # Vercel AI SDK: {"type": "json", "value": ...}
     return ToolCallResponsePart(next((i for i in ids if isinstance(i, str)), None), value)
+
+
+def _origin_result_part(item: Mapping[str, Any]) -> Part | None:
+    """Haystack: the result with the call that it answers."""
+    origin = item.get("origin")
+    call_id = origin.get("id") if isinstance(origin, Mapping) else None
+    return ToolCallResponsePart(_text(call_id), parse_json_text(item.get("result")))
 
 
 def _nested(key: str, read: Callable[[Mapping[str, Any]], Part | None]) -> Callable[[Mapping[str, Any]], Part | None]:
@@ -297,6 +315,11 @@ _UNTYPED_PARTS: Final[dict[str, _Reader]] = {
     "text": _text_part,
     "toolUse": _nested("toolUse", _call_part),
     "toolResult": _nested("toolResult", _result_part),
+    "toolRequest": _nested("toolRequest", _call_part),
+    "toolResponse": _nested("toolResponse", _result_part),
+    "tool_call": _nested("tool_call", _call_part),
+    "tool_call_result": _nested("tool_call_result", _origin_result_part),
+    "reasoning": _nested("reasoning", _reasoning_part),
     "reasoningContent": _nested("reasoningContent", _reasoning_part),
     "function_call": _nested("function_call", _call_part),
     "function_response": _nested("function_response", _result_part),

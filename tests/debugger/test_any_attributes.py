@@ -17,6 +17,7 @@ from runtime.messages import (
 )
 from runtime.trace import events_of
 
+from .other_producers import MODEL_CALLS, TOOL_CALLS
 from .producers import (
     LLM,
     TOOL,
@@ -30,6 +31,7 @@ KEYS = sorted(
     PROMOTED_KEYS
     | {key for _, whole, _ in LLM.values() for key in whole.attributes}
     | {key for _, attributes, _ in TOOL.values() for key in attributes}
+    | {key for table in (MODEL_CALLS, TOOL_CALLS) for _, whole, _ in table.values() for key in whole.attributes}
     | {"llm.tools.0.tool.json_schema", "llm.input_messages.x", "llm.input_messages.0", "gen_ai.prompt.-1.role",
        "pydantic_ai.all_messages", "all_messages_events", "final_result", "ai.prompt", "ai.response.toolCalls",
        "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions",
@@ -40,7 +42,8 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 SHAPE_KEYS = st.sampled_from(
     ["role", "content", "parts", "type", "text", "tool_calls", "function", "message", "messages", "data", "kwargs",
      "lc", "id", "name", "arguments", "input", "output", "toolUse", "toolResult", "function_call", "choices",
-     "candidates", "event.name", "config", "contents", "usage", "args", "inputs", "input_str", "generations", "system"]
+     "candidates", "event.name", "replies", "meta", "value", "toolRequest", "tool_call_result", "toolCalls", "body",
+     "config", "contents", "usage", "args", "inputs", "input_str", "generations", "system"]
 )  # fmt: skip
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SHAPE_KEYS, inner, max_size=4), max_leaves=12
@@ -56,10 +59,18 @@ KINDS = st.sampled_from(
     + [{"mlflow.spanType": J(k)} for k in ("LLM", "TOOL", "AGENT")]
     + [{"langfuse.observation.type": k} for k in ("generation", "tool", "agent")]
     + [{"logfire.msg_template": k} for k in ("Function: {name}", "Chat Completion with x", "Agent run: x")]
+    + [{"mastra.span.type": k} for k in ("model_generation", "tool_call", "agent_run")]
+    + [{"genkit:metadata:subtype": k} for k in ("model", "tool", "agent")]
+    + [{"haystack.component.type": k} for k in ("OpenAIChatGenerator", "Agent", "PromptBuilder")]
+    + [{"langsmith.span.kind": k} for k in ("llm", "tool", "chain")]
+    + [{"langwatch.span.type": k} for k in ("llm", "tool", "agent")]
+    + [{"lmnr.span.type": k} for k in ("LLM", "TOOL")]
+    + [{"braintrust.span_attributes": J({"type": k})} for k in ("llm", "tool")]
+    + [{"spring.ai.kind": "tool_call"}, {"span.type": "tool"}, {"span.type": "llm_request"}]
     + [{"gcp.vertex.agent.event_id": "e"}, {"model_request_parameters": "{}"}, {}]
 )
 SPANS = st.tuples(KINDS, ATTRIBUTES, st.deferred(lambda: NAMES), st.sampled_from([0, 2]), st.integers(0, 3))
-NAMES = st.sampled_from(["call_llm", "running tool", "agent run", "x", "", "desk.run"])
+NAMES = st.sampled_from(["call_llm", "running tool", "agent run", "x", "", "desk.run", "claude_code.tool"])
 
 
 @settings(max_examples=400, deadline=None)
@@ -101,5 +112,5 @@ def test_the_scalars_of_a_load_say_the_same_as_the_whole_span(kind: dict[str, st
 def test_every_family_is_found_by_its_marks(family: Any) -> None:
     assert family.marks <= family.keys | family.marks
     assert family.marks <= PROMOTED_KEYS, "a mark that is not read while loading marks nothing"
-    view = View({key: "chat" for key in family.marks}, "", 0)
+    view = View({key: "chat" for key in family.marks}, "", 0, "claude_code.tool")
     assert family.recognises(view)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from debugger.commands import COMMANDS
+from debugger.conventions import FAMILIES
 from debugger.conventions.genai import _KINDS
 from runtime.trace import EVENTS, _keys, read_spans
 from runtime.trace._builder import SCOPE
@@ -49,6 +50,13 @@ def test_every_span_event_of_our_samples_is_told():
 
 def test_every_trace_event_is_told():
     assert sorted(EVENTS - _QUOTED) == []
+
+
+def test_every_convention_of_other_producers_is_told_in_its_order():
+    table = [
+        word for word in re.findall(r"^\| `(\w+)` \|", FORMATS, re.MULTILINE) if word in {f.name for f in FAMILIES}
+    ]
+    assert table == [family.name for family in FAMILIES]
 
 
 def test_every_operation_is_told():

@@ -66,6 +66,8 @@ class Door:
         self.last_text: str | None = None
         """The text of the last answer that the program was given."""
         self.last_error: ErrorInfo | None = None
+        self.live: list[Usage] = []
+        """What the real endpoint's answers used."""
         self.unread: list[str] = []
         """Paths that were asked for and that nothing here speaks."""
         self._answered = 0
@@ -98,7 +100,7 @@ class Door:
         except ReplayStop as stop:
             message = self._why(stop.reason)
             missed = Outcome(status="error", error=ErrorInfo(MISS_TYPE, message))
-            self.trail.model_ended(span_id, request.content_hash, missed, "journal")
+            self.trail.model_ended(span_id, request.content_hash, missed, "none")
             return Fault(status=MISS_STATUS, type=MISS_TYPE, message=message)
         if hit is None:
             return Turn(call_id, span_id, request.content_hash, request, now())
@@ -143,6 +145,8 @@ class Door:
             start_unix_nano=turn.start_unix_nano,
             duration_ns=now() - turn.start_unix_nano,
         )
+        with self._lock:
+            self.live.append(usage)
         if self.tape is not None:
             self.tape.session.settle(turn.call_id, failed=message is None)
         self.trail.model_ended(turn.span_id, turn.content_hash, outcome, "live")
@@ -198,7 +202,7 @@ class Door:
         except ReplayStop as stop:
             message = self._why(stop.reason)
             missed = Outcome(status="error", error=ErrorInfo(MISS_TYPE, message))
-            self.trail.tool_ended(span_id, request, missed, "journal")
+            self.trail.tool_ended(span_id, request, missed, "none")
             return {"do": "stop", "message": message}
         if hit is None:
             with self._lock:

@@ -120,6 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "retrospan"
     sys_version = ""
     timeout = IDLE_S
+    # Head and body in one packet, and none held back: two small ones wait 40 ms for each other.
+    wbufsize = -1
+    disable_nagle_algorithm = True
     endpoint: Endpoint
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -380,6 +383,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             for block in blocks:
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(block), block))
+                self.wfile.flush()
             self.wfile.write(b"0\r\n\r\n")
         except BaseException:
             # Half an answer must not look whole.

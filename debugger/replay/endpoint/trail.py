@@ -98,9 +98,9 @@ class Trail:
         shown = self._redaction.request(request)
         self._emit(ToolEnd, span_id, None, request=shown, outcome=self._redacted(outcome), **fields)
 
-    def close(self, outcome: Outcome) -> None:
-        """The run has ended."""
-        self._emit(RunEnd, self.root_id, None, outcome=self._redacted(outcome))
+    def close(self, outcome: Outcome, replay_ended: str | None = None) -> None:
+        """The run has ended; of a replay, how."""
+        self._emit(RunEnd, self.root_id, None, outcome=self._redacted(outcome), replay_ended=replay_ended)
         if self._writer is not None:
             try:
                 self._writer.close()

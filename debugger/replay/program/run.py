@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from types import FrameType
 from typing import Any, Final
 
 from runtime.journal import ReplayRow
-from runtime.messages import ErrorInfo, Outcome
+from runtime.messages import ErrorInfo, Outcome, Usage
 
 from ...errors import ReplayError
 from ..endpoint.adapters import routes_of
@@ -111,7 +112,7 @@ def replay_program(
     upstream = Upstream.of_environment(dict(options.endpoints)) if job.mode == "live" else None
     door = Door(trail, tape)
     end = _run(door, upstream, job.mode, options, adapters, cancelled)
-    return _report(recording, job, trace_file, tape, door, end, tuple(rows.values())), end
+    return _report(recording, job, options, trace_file, door, end, tuple(rows.values())), end
 
 
 def record_program(options: ProgramOptions, trace_file: Path) -> ProgramEnd:
@@ -147,12 +148,14 @@ def _run(
         env = environment_for(endpoint, strict=mode == "strict", adapters=adapters, endpoints=dict(options.endpoints))
         exit_code = _wait(options, env, cancelled)
     error = ErrorInfo("exit", f"exit code {exit_code}") if exit_code else None
+    ended = None if door.tape is None else _ended(door.tape, exit_code)
     if exit_code is None:
-        door.trail.close(Outcome(status="aborted"))
+        outcome = Outcome(status="aborted")
     elif error is not None:
-        door.trail.close(Outcome(status="error", error=error))
+        outcome = Outcome(status="error", error=error)
     else:
-        door.trail.close(Outcome(status="ok", output=door.last_text))
+        outcome = Outcome(status="ok", output=door.last_text)
+    door.trail.close(outcome, ended)
     session = door.tape.session if door.tape else None
     return ProgramEnd(
         exit_code=exit_code,
@@ -232,18 +235,16 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
 def _report(
     recording: Recording,
     job: ReplayJob,
+    options: ProgramOptions,
     trace_file: Path | None,
-    tape: Tape,
     door: Door,
     end: ProgramEnd,
     rows: tuple[ReplayRow, ...],
 ) -> ReplayReport:
+    tape = door.tape
+    assert tape is not None, "a replay has a recording"
     session = tape.session
-    ended: Ended = "failed" if end.exit_code else "done"
-    if end.exit_code is None:
-        ended = "cancelled"
-    elif session.stopped:
-        ended = session.stopped
+    ended = _ended(tape, end.exit_code)
     spent = [outcome.usage.cost_nano_usd for outcome in session.answered]
     known = [cost for cost in spent if cost is not None]
     recorded_error = _recorded_error(recording)
@@ -264,7 +265,24 @@ def _report(
         saved_nano_usd=sum(known) if known else None,
         saved_ns=sum(outcome.duration_ns or 0 for outcome in session.answered),
         fidelity="inferred" if session.inferred else "exact",
+        program=shlex.join(options.command),
+        live_usage=_sum(door.live),
     )
+
+
+def _ended(tape: Tape, exit_code: int | None) -> Ended:
+    if exit_code is None:
+        return "cancelled"
+    return tape.session.stopped or ("failed" if exit_code else "done")
+
+
+def _sum(usages: list[Usage]) -> Usage:
+    """Tokens together; not known where no answer told them."""
+    known: dict[str, int] = {}
+    for usage in usages:
+        for name, number in usage.to_json().items():
+            known[name] = known.get(name, 0) + number
+    return Usage.from_json(known)
 
 
 def _recorded_error(recording: Recording) -> ErrorInfo | None:
