@@ -101,6 +101,14 @@ class LibraryError(StoreError):
         return cls(f"{folder}: the library cannot be used ({said})")
 
 
+class NoLibraryError(LibraryError):
+    """There is no library in the folder, and what was asked for makes none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(f"{folder}: there is no library yet", hint="`retrospan load FILE` makes it")
+
+
 class NewerLibraryError(LibraryError):
     """A newer version has written it, and this one would not know what it means."""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..errors import DebuggerError, UnreadableInputError
+from ..errors import DebuggerError, NoLibraryError, UnreadableInputError
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -49,14 +49,15 @@ def add_library(parser: ArgumentParser) -> None:
     )
 
 
-def open_library(args: Namespace) -> Library:
+def open_library(args: Namespace, *, make: bool = True) -> Library:
     """The library that the arguments name.
 
+    Args: make: whether it is made where there is none.
     Raises: LibraryError.
     """
     from ..store import Library
 
-    return Library.open(Path(args.library) if args.library else None)
+    return Library.open(Path(args.library) if args.library else None, make=make)
 
 
 def path_word(word: str) -> str:
@@ -99,7 +100,10 @@ def load_input(args: Namespace) -> tuple[Store, LoadSummary]:
 
     if not args.paths:
         nothing = LoadSummary(spans=0, traces=0, issues=(), skipped=(), unrecognised=0, seconds=0.0)
-        return open_library(args).reader(), nothing
+        try:
+            return open_library(args, make=False).reader(), nothing
+        except NoLibraryError:  # nothing was loaded yet: to read is not to make one
+            return Store.memory(), nothing
     if args.library:
         raise DebuggerError("PATH and --library say two things to read", hint="name one of them")
     store = Store.memory()

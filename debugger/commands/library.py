@@ -46,7 +46,7 @@ def run(args: Namespace) -> int:
 
 
 def _info(args: Namespace) -> int:
-    with open_library(args) as library:
+    with open_library(args, make=False) as library:
         facts = library.facts()
     if args.json:
         _write_json(
@@ -87,7 +87,7 @@ def _info_lines(facts: LibraryFacts) -> list[str]:
 
 
 def _remove(args: Namespace) -> int:
-    with open_library(args) as library:
+    with open_library(args, make=False) as library:
         reader = library.reader()
         wanted = [reader.resolve_trace(text) for text in args.traces]
         removed = library.remove(wanted)
@@ -102,7 +102,7 @@ def _remove(args: Namespace) -> int:
 
 def _rebuild(args: Namespace) -> int:
     progress = Progress()
-    with open_library(args) as library, stopped_by_interrupt() as stop:
+    with open_library(args, make=False) as library, stopped_by_interrupt() as stop:
         try:
             summary = library.rebuild(progress, stop.is_set)
         finally:

@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
         sys.stderr.write("retrospan: the library is empty; `retrospan load FILE` brings a trace in\n")
     if args.json:
         sys.stdout.write(dump([trace_to_json(row) for row in traces]) + "\n")
-    else:
+    elif traces:
         width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
         sys.stdout.write("\n".join(table(traces, width)) + "\n")
     return exit_code(args, summary)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.messages import Message, ToolDefinition
+from runtime.messages import Message, ToolDefinition, read_json
 
 from ._cut import mend_cut_json
 from .shapes import messages_of, parts_of, tool_definitions_of
@@ -24,7 +23,7 @@ class Content:
         if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
             return value
         try:
-            return json.loads(value)
+            return read_json(value)
         except RecursionError:
             self.lose(f"{key} is nested too deeply")
             return value

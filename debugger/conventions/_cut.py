@@ -6,9 +6,10 @@ open brackets; closing them gives back all that was complete.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
+
+from runtime.messages import read_json
 
 _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]+|"')
 _CLOSERS: Final = {"{": "}", "[": "]"}
@@ -41,7 +42,7 @@ def mend_cut_json(text: str) -> Any:
         body = text[:end]
         for candidate in (body + closing, re.sub(r"\\u?[0-9a-fA-F]{0,3}$", "", body) + closing):
             try:
-                return json.loads(candidate)
+                return read_json(candidate)
             except (ValueError, RecursionError):
                 continue
     return None

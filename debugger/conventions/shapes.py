@@ -6,7 +6,6 @@ Vercel AI SDK. They can be told apart by their keys, so no convention needs a re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +20,7 @@ from runtime.messages import (
     ToolDefinition,
     parse_json_text,
     part_from_json,
+    read_json,
 )
 
 _ROLES: Final = {
@@ -75,7 +75,7 @@ def decoded(value: Any) -> Any:
     """JSON text as its value, also where a producer wrote a text as JSON; other text as it is."""
     if isinstance(value, str) and value[:1] in ("{", "[", '"') and value:
         try:
-            return json.loads(value)
+            return read_json(value)
         except (ValueError, RecursionError):
             return value
     return value

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import IO, Final, TypeAlias
 
 BLOCK_BYTES: Final = 1 << 20
+_BINARY: Final = b"\0"
+"""A byte that no text has."""
 HEAD_BYTES: Final = 64 << 10
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
@@ -216,9 +218,12 @@ def _zip_blocks(member: IO[bytes], path: str, note: PathNote) -> Iterator[bytes]
 
 def _blocks(stream: IO[bytes], counter: Counter) -> Iterator[bytes]:
     """The bytes of a file, line by line where lines are of any sane length: then nobody has to cut them again."""
-    while block := stream.readline(BLOCK_BYTES):
+    read = stream.readline
+    while block := read(BLOCK_BYTES):
         counter.done += len(block)
         yield block
+        if _BINARY in block:  # line feeds mean nothing there, and are many
+            read = stream.read
 
 
 def _peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

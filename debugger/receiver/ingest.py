@@ -12,6 +12,9 @@ from typing import Any, Final
 
 PAUSE_S: Final = 0.25
 """The least time between two takings: what is received meanwhile goes into one."""
+_COPIED_A_SECOND: Final = 50_000
+"""About how many spans of older segments a taking copies. As long as that took, the next one waits: so a long trace
+that comes in many pieces costs half of the time that it takes, and not the square of its length."""
 _RETRY_S: Final = 5.0
 _LONGEST_ANSWER: Final = 1 << 20
 _START: Final = "import sys; sys.path.append(sys.argv[1]); from debugger.receiver.worker import main; main(sys.argv[2])"
@@ -31,6 +34,7 @@ class Ingest:
     ) -> None:
         self.taken = 0
         """Spans in the library by now."""
+        self._pause = PAUSE_S
         self._folder = folder
         self._close_files = close_files
         self._on_problem = on_problem
@@ -50,10 +54,11 @@ class Ingest:
             self._wake.clear()
             good = await self.take()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), PAUSE_S if good else _RETRY_S)
+                await asyncio.wait_for(self._ending.wait(), self._pause if good else _RETRY_S)
             if not good:
                 self._wake.set()
-        if self._wake.is_set():
+        while self._wake.is_set():
+            self._wake.clear()
             await self.take()
         await self.end()
 
@@ -72,6 +77,9 @@ class Ingest:
         if said is None:
             said = {"error": "the process that fills the library ended; it is started again"}
         problem = said.get("error")
+        if said.get("waiting"):
+            self._wake.set()
+        self._pause = 0 if said.get("waiting") else max(PAUSE_S, said.get("copied", 0) / _COPIED_A_SECOND)
         self.taken += said.get("spans", 0)
         self._on_problem(f"what is received is safe, but not in the library yet: {problem}" if problem else "")
         return problem is None

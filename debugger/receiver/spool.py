@@ -25,6 +25,8 @@ OPEN: Final = ".open"
 _ENDINGS: Final[dict[Encoding, str]] = {"protobuf": ".otlp.pb", "json": ".otlp.jsonl"}
 _MOST_AT_ONCE: Final = 1 << 26
 """Bytes that one commit takes at most."""
+_LARGEST: Final = 1 << 26
+"""Bytes after which a file is closed: the library takes whole files, and keeps what it does at once in bounds."""
 _VECTORS: Final = 512
 _BLOCK: Final = 1 << 20
 _LENGTH_BYTES: Final = 4
@@ -106,6 +108,8 @@ class Spool:
                 if file is None:
                     file = self._files[encoding] = _File.create(self._folder, encoding)
                 file.append([item.data for item in items])
+                if file.size >= _LARGEST:
+                    self._files.pop(encoding).close()
             except OSError as fault:
                 # After a failed fsync nobody knows what is on the disk: this file ends here, at what was durable.
                 if (broken := self._files.pop(encoding, None)) is not None:
@@ -136,7 +140,8 @@ class _File:
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
         self._fd = fd
-        self._size = 0
+        self.size = 0
+        """Bytes that are durable."""
 
     @classmethod
     def create(cls, folder: Path, encoding: Encoding) -> _File:
@@ -163,15 +168,15 @@ class _File:
             os.fsync(self._fd)
         except OSError:
             with suppress(OSError):
-                os.ftruncate(self._fd, self._size)
-                os.lseek(self._fd, self._size, os.SEEK_SET)
+                os.ftruncate(self._fd, self.size)
+                os.lseek(self._fd, self.size, os.SEEK_SET)
             raise
-        self._size += sum(map(len, pieces))
+        self.size += sum(map(len, pieces))
 
     def close(self) -> None:
         """Close the file and take the ending away; an empty one goes."""
         try:
-            _publish(self._path, self._size)
+            _publish(self._path, self.size)
         finally:
             os.close(self._fd)
 

@@ -25,7 +25,7 @@ def main(folder: str) -> None:
         try:
             library = library or Library.open(Path(folder))
             summary = library.take_spool()
-            said = {"spans": summary.spans, "seconds": summary.seconds, "skipped": len(summary.skipped)}
+            said = {"spans": summary.spans, "copied": summary.copied, "waiting": summary.waiting}
         except (DebuggerError, OSError) as fault:
             said = {"error": str(fault)}
         except Exception as fault:  # noqa: BLE001 (the border: the receiver shows it, and goes on receiving)

@@ -26,6 +26,7 @@ from runtime.messages import (
     ToolDefinition,
     message_from_json,
     message_to_json,
+    read_json,
     text_of,
 )
 from runtime.trace import outcome_of
@@ -56,7 +57,7 @@ def read_set(text: str) -> Edit:
             f"--set {text!r} is not PATH=VALUE", hint="such as --set model=gpt-5 or --set system='Be brief.'"
         )
     try:
-        return Edit(path=path.strip(), value=json.loads(value))
+        return Edit(path=path.strip(), value=read_json(value))
     except ValueError:
         return Edit(path=path.strip(), value=value)
 
@@ -67,7 +68,7 @@ def read_edits(text: str, source: str) -> tuple[Edit, ...]:
     Raises: EditError: it is neither.
     """
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except ValueError as fault:
         raise EditError(f"{source} is not JSON: {fault}") from fault
     if isinstance(data, Mapping) and isinstance(data.get("edits"), list):

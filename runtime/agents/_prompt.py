@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..errors import AgentError, OutputError, StepLimitError
-from ..messages import Json, Message, Request, TextPart, ToolCallPart, text_of
+from ..errors import AgentError, NotSerializableError, OutputError, StepLimitError
+from ..messages import Json, Message, Request, TextPart, ToolCallPart, json_safe, text_of
 from ..models import Model
 from ..tools import Tool, tool_of
 from ._agent import Agent
@@ -97,9 +97,14 @@ async def prompt(
     Raises:
         ContextNotFoundError: outside a run.
         StepLimitError, OutputError: as said above.
+        AgentError: no model, or something among the tools that is none.
+        NotSerializableError: a parameter is no JSON.
+        TypeError: the text of user or system is no text.
         Exception: what the model raised.
     """
     context = current_context("prompt()")
+    if not isinstance(user, str | None) or not isinstance(system, str | None):
+        raise TypeError("prompt(): user and system are texts; write other values as text, such as with json.dumps")
     asked = _Prompt.of(context, model, tools, output, on_delta, parameters)
     messages = [*([Message("system", (TextPart(system),))] if system else []), *history]
     if user is not None:
@@ -162,12 +167,12 @@ class _Prompt:
         adapter = None if output is None else TypeAdapter(output)
         return cls(
             model=chosen,
-            tools={each.name: each for each in map(as_tool, offered)},
+            tools=_by_name(context, offered),
             adapter=adapter,
             # A round trip, since a schema may hold tuples or enums, and the hash wants plain JSON.
             schema=None if adapter is None else json.loads(json.dumps(adapter.json_schema(), default=str)),
             wanted=getattr(output, "__name__", str(output)),
-            parameters=parameters,
+            parameters=_plain(parameters),
             on_delta=on_delta,
         )
 
@@ -184,11 +189,33 @@ class _Prompt:
         return await model_turn(context, self.model, request, call_id, self.on_delta)
 
 
+def _by_name(context: Context, offered: Sequence[Tool | Agent[..., Any]]) -> dict[str, Tool]:
+    found: dict[str, tuple[object, Tool]] = {}
+    for each in offered:
+        made = as_tool(each)
+        if found.setdefault(made.name, (each, made))[0] is not each:
+            raise AgentError(f"agent {context.agent_id!r} offers two tools of the name {made.name!r}")
+    return {name: made for name, (_, made) in found.items()}
+
+
+def _plain(parameters: dict[str, Json]) -> dict[str, Json]:
+    """Sampling parameters as JSON, as they are sent and recorded."""
+    plain, faults = json_safe(parameters)
+    if faults:
+        raise NotSerializableError("parameters of prompt()", faults)
+    return cast("dict[str, Json]", plain)
+
+
 def as_tool(offered: Tool | Agent[..., Any]) -> Tool:
-    """The tool itself, or an agent as a tool of the same name and parameters."""
+    """The tool itself, or an agent as a tool of the same name and parameters.
+
+    Raises: AgentError: it is neither.
+    """
     if isinstance(offered, Tool):
         return offered
-
+    if not isinstance(offered, Agent):
+        name = getattr(offered, "__name__", repr(offered)[:80])
+        raise AgentError(f"{name} is neither a tool nor an agent; put the decorator `tool` before the function")
     made = tool_of(offered.fn, name=offered.id)
     return replace(made, fn=_calling(offered), effect="pure", runs_agent=True)
 

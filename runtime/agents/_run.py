@@ -69,6 +69,7 @@ class Run:
 
     Raises:
         RuntimeFault: a snapshot was given in production without ``enable_snapshot=True``.
+        ValueError: ``memory_from`` is neither of its two words.
     """
 
     def __init__(
@@ -90,6 +91,8 @@ class Run:
     ) -> None:
         if snapshot is not None and environment() == "production" and enable_snapshot is not True:
             raise RuntimeFault("a snapshot in production needs enable_snapshot=True, so that it is no accident")
+        if memory_from not in ("snapshot", "start"):
+            raise ValueError(f"memory_from must be 'snapshot' or 'start', not {memory_from!r}")
         default = environment() in ("development", "test")
         self.enable_snapshot = default if enable_snapshot is None else enable_snapshot
         self.is_debug = environment() in ("development", "test")

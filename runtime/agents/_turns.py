@@ -6,8 +6,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
+from ..errors import ModelAnswerError
 from ..journal import Abort, Hit
-from ..messages import Json, Message, Request, Usage, json_safe, message_from_json, message_to_json, text_of
+from ..messages import (
+    Json,
+    Message,
+    Part,
+    ReasoningPart,
+    Request,
+    TextPart,
+    ToolCallPart,
+    Usage,
+    json_safe,
+    message_from_json,
+    message_to_json,
+    text_of,
+)
 from ..models import Delta, Done, Model, Reply, TextDelta, collect, stream_of
 from ..trace import ModelTurnEnd, ModelTurnStart
 from ._body import note_call
@@ -38,8 +52,9 @@ async def model_turn(
 
     async def live() -> tuple[Any, Json, Usage, tuple[str, ...]]:
         reply = await model.generate(request) if on_delta is None else await _stream(model, request, on_delta)
-        output, lost = json_safe(message_to_json(reply.message))
-        return reply.message, output, reply.usage, lost
+        message, output = _taken(model, reply)
+        # Whole numbers only, as a recording keeps them; what an adapter did not count is not known.
+        return message, output, Usage.from_json(reply.usage.to_json()), ()
 
     def ask() -> Hit | Abort | None:
         if run.session is None:
@@ -65,6 +80,25 @@ async def model_turn(
         await _deliver(served, on_delta)
     message: Message = served.result()
     return message
+
+
+def _taken(model: Model, reply: Reply) -> tuple[Message, Json]:
+    """The answer as a recording gives it back, so that a replay asks with the same words; and its JSON.
+
+    Raises: ModelAnswerError: it is none.
+    """
+    if not isinstance(reply, Reply) or not isinstance(reply.message, Message) or not isinstance(reply.usage, Usage):
+        kind = type(reply).__name__
+        raise ModelAnswerError(f"model {model.id!r} gave no Reply with a Message and its Usage, but a {kind}")
+    if not isinstance(reply.message.role, str):
+        raise ModelAnswerError(f"model {model.id!r} gave a message without a role")
+    for part in reply.message.parts:
+        word = part.content if isinstance(part, TextPart | ReasoningPart) else ""
+        word = part.name if isinstance(part, ToolCallPart) else word
+        if not isinstance(part, Part) or not isinstance(word, str):
+            raise ModelAnswerError(f"model {model.id!r} gave a part that cannot be read: {part!r:.200}")
+    output = json_safe(message_to_json(reply.message))[0]
+    return message_from_json(output), output
 
 
 async def _stream(model: Model, request: Request, on_delta: OnDelta) -> Reply:

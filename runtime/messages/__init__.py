@@ -5,7 +5,7 @@ screens. All types are frozen. Names follow the OpenTelemetry GenAI semantic con
 """
 
 from ._call import Call, CallKind, Mark
-from ._json import Json, JsonObject, canonical_json, json_safe, parse_json_text
+from ._json import Json, JsonObject, canonical_json, json_safe, parse_json_text, read_json
 from ._message import (
     BlobPart,
     Message,
@@ -54,5 +54,6 @@ __all__ = [
     "parse_json_text",
     "part_from_json",
     "part_to_json",
+    "read_json",
     "text_of",
 ]

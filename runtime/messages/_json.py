@@ -24,6 +24,10 @@ _MAX_EXACT = 2**53
 _MAX_DEPTH = 200
 _MAX_BITS = 14_000
 """Python neither writes nor reads integers beyond 4300 digits."""
+_MAX_FAULTS = 20
+"""Faults of one value that are told one by one: they become part of a line of text."""
+_MAX_TOLD = 300
+"""Characters of one fault; the path to a place that is nested deep is cut in its middle."""
 
 
 def canonical_json(value: Json) -> bytes:
@@ -82,6 +86,25 @@ def _encode(value: Json, depth: int = 0) -> str:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
+def read_json(text: str | bytes) -> Json:
+    """The value of a JSON text.
+
+    Python's own reader lets NaN, Infinity and numbers that overflow through as floats that are no JSON, and many
+    producers write them. Here they become the text that stands there, so that every value that is read has a hash and
+    can be written.
+
+    Raises:
+        ValueError: it is no JSON.
+        RecursionError: it is nested too deep.
+    """
+    return json.loads(text, parse_constant=str, parse_float=_finite)
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return value if isfinite(value) else text
+
+
 def parse_json_text(value: Json) -> Json:
     """A text that holds a JSON object or array as that value; anything else unchanged.
 
@@ -89,7 +112,7 @@ def parse_json_text(value: Json) -> Json:
     """
     if isinstance(value, str) and value[:1] in "{[" and value:
         try:
-            return json.loads(value)
+            return read_json(value)
         except (ValueError, RecursionError):
             return value
     return value
@@ -101,10 +124,19 @@ def json_safe(value: Any) -> tuple[Json, tuple[str, ...]]:
     Models, dataclasses, dates, sets, tuples, enums, decimals, paths and UUIDs have a natural JSON form and are
     converted. What has none (functions, other objects, NaN, cycles) becomes a text such as ``[object Foo]``.
 
-    Returns: the copy, and one ``path: reason`` per replaced place; an empty tuple when nothing was lost.
+    Returns: the copy, and one ``path: reason`` per replaced place (of very many only the first); an empty tuple
+    when nothing was lost.
     """
     faults: list[str] = []
-    return _safe(value, "$", faults, ()), tuple(faults)
+    copy = _safe(value, "$", faults, ())
+    told = [_shortened(each) for each in faults[:_MAX_FAULTS]]
+    if len(faults) > _MAX_FAULTS:
+        told.append(f"and {len(faults) - _MAX_FAULTS} more places")
+    return copy, tuple(told)
+
+
+def _shortened(fault: str) -> str:
+    return fault if len(fault) <= _MAX_TOLD else f"{fault[:100]}…{fault[100 - _MAX_TOLD :]}"
 
 
 def _safe(value: Any, path: str, faults: list[str], above: tuple[int, ...]) -> Json:

@@ -23,6 +23,7 @@ from ..messages import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
+    read_json,
     text_of,
 )
 
@@ -71,7 +72,7 @@ def parsed_arguments(text: Any) -> Json:
     if not text.strip():
         return {}
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return text
 

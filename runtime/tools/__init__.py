@@ -12,7 +12,7 @@ from ._middleware import (
     ToolRejectedError,
     onion,
 )
-from ._tool import Tool, revive_as, tool, tool_of
+from ._tool import Tool, in_thread, revive_as, tool, tool_of
 
 __all__ = [
     "Approval",
@@ -26,6 +26,7 @@ __all__ = [
     "ToolInvocation",
     "ToolRejectedError",
     "current_host",
+    "in_thread",
     "onion",
     "revive_as",
     "tool",

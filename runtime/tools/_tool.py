@@ -85,7 +85,7 @@ class Tool:
         """Run the function itself; a blocking one runs in a thread, so that parallel calls stay parallel."""
         if inspect.iscoroutinefunction(self.fn):
             return await self.fn(**validated)
-        result = await asyncio.to_thread(self.fn, **validated)
+        result = await in_thread(self.fn, **validated)
         return await result if inspect.isawaitable(result) else result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
@@ -103,6 +103,19 @@ class Tool:
         except TypeError as fault:
             raise ToolArgumentsError(self.name, str(fault)) from fault
         return host.call_tool(self, bound.arguments)
+
+
+async def in_thread(fn: Callable[..., Any], **given: Any) -> Any:
+    """Run a blocking function in a thread; its result, or what it raised."""
+
+    def run() -> Any:
+        try:
+            return fn(**given)
+        except StopIteration as end:
+            # No future takes it, and who awaits the thread would wait for ever. A coroutine says the same.
+            raise RuntimeError(f"{getattr(fn, '__name__', 'the function')} raised StopIteration") from end
+
+    return await asyncio.to_thread(run)
 
 
 def revive_as(kind: Any, recorded: Json) -> Any:
@@ -148,7 +161,7 @@ def tool(
 
     Raises:
         TypeError: a parameter is positional-only or variadic, which JSON arguments cannot express, or its annotation
-            cannot be resolved or described as a JSON schema.
+            cannot be resolved or described as a JSON schema; or the function is a generator.
         ValueError: the name holds characters that cannot be written.
     """
 
@@ -170,6 +183,8 @@ def tool_of(
 ) -> Tool:
     """As the decorator ``tool``, as a plain function."""
     called = name or fn.__name__
+    if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
+        raise TypeError(f"tool {called!r} is a generator; a tool returns its result as a whole, such as a list")
     try:
         called.encode()
         hints = get_type_hints(fn, include_extras=True)

@@ -71,8 +71,14 @@ class Emitter:
             if wanted in ("*", event.type):
                 try:
                     subscriber(event)
-                except Exception:
+                except Exception as fault:
                     # Once per subscriber, or a full disk would fill the log as well.
                     if id(subscriber) not in self._failed:
                         self._failed.add(id(subscriber))
-                        logger.exception("a subscriber failed on %s; further failures of it are not logged", event.type)
+                        told = None if isinstance(fault, OSError) else fault  # a full disk is no fault of the code
+                        logger.error(
+                            "a subscriber failed on %s (%s); further failures of it are not logged",
+                            event.type,
+                            fault,
+                            exc_info=told,
+                        )

@@ -55,10 +55,13 @@ class TraceFileWriter:
         line = encode_request([span])
         start = "\n" if self._is_torn else ""
         self._is_torn = True
-        append_line(self._fd, start + line)
-        self._is_torn = False
-        if self._fsync:
-            os.fsync(self._fd)
+        try:
+            append_line(self._fd, start + line)
+            self._is_torn = False
+            if self._fsync:
+                os.fsync(self._fd)
+        except OSError as fault:
+            raise OSError(fault.errno, fault.strerror, str(self.path)) from fault
         if self._is_closing:
             self.close()
 

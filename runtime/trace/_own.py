@@ -26,6 +26,7 @@ from ..messages import (
     json_safe,
     message_from_json,
     message_to_json,
+    read_json,
 )
 from . import _keys as keys
 from ._events import (
@@ -104,7 +105,7 @@ def load_json(text: Json) -> Json:
     if not isinstance(text, str):
         return None
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return None
 

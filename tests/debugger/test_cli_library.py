@@ -45,6 +45,31 @@ def test_an_empty_library_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
         assert "the library is empty" in capsys.readouterr().err
 
 
+def test_reading_makes_no_library(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    for words, code in ((["list"], 0), (["library", "info"], 2), (["library", "rebuild"], 2), (["snapshot"], 2)):
+        assert main(words) == code
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert len(err.splitlines()) == 1
+        assert "`retrospan load FILE`" in err
+    assert not home.exists()
+
+
+def test_a_file_is_named_as_it_was_given(
+    capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("traces").mkdir()
+    good = (SAMPLES / "order_watch.otlp.jsonl").read_bytes()
+    Path("traces", "a.jsonl").write_bytes(good + b"{broken\n")
+    assert main(["load", "traces"]) == 0
+    assert "skipped: traces/a.jsonl line" in capsys.readouterr().err
+    assert document(capsys, "load", "./traces/a.jsonl", "--json")["known"] == ["./traces/a.jsonl"]
+    Path("traces", "b.jsonl").write_bytes(b"")
+    assert main(["load", "traces/b.jsonl"]) == 2
+    assert "no spans in traces/b.jsonl (empty)" in capsys.readouterr().err
+
+
 def test_what_was_loaded_is_read_without_a_path(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     path = SAMPLES / "travel_desk.otlp.jsonl"
     found = document(capsys, "load", path, SAMPLES / "order_watch.otlp.jsonl", "--json")

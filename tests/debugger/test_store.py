@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from debugger.conventions import Narrow, Promoted, View, calls_of, promote
-from debugger.errors import AmbiguousIdError, QueryCancelledError, ShortIdError, UnknownSpanError, UnknownTraceError
+from debugger.errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
 from debugger.store import IssueRow, LoadProgress, SpanRow, Store, TraceRow
 from runtime.trace import Span
 
@@ -356,50 +355,6 @@ def test_the_summary_tells_lost_input_from_odd_input(store: Store, tmp_path: Pat
     assert [row.reason for row in summary.skipped] == ["not JSON"]
     assert (summary.spans, summary.traces, summary.unrecognised) == (1, 1, 1)
     assert store.issues() == list(summary.issues)
-
-
-def test_threads_read_while_another_loads(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "many.jsonl"
-    path.write_bytes(b"".join(line(*(span(spanId=sid(i * 100 + j + 1)) for j in range(100))) for i in range(60)))
-    counts: list[int] = []
-    loading = threading.Thread(target=lambda: store.load([path]))
-    loading.start()
-    while loading.is_alive():
-        counts.append(len(store.spans(TRACE)))
-    loading.join()
-    assert counts == sorted(counts)
-    assert len(store.spans(TRACE)) == 6000
-
-
-def test_an_interrupted_query_says_so(store: Store) -> None:
-    import duckdb
-
-    def interrupted(*_: object) -> None:
-        raise duckdb.InterruptException("INTERRUPT Error")
-
-    class Cursor:
-        execute = staticmethod(interrupted)
-
-    store._database._cursors[threading.get_ident()] = Cursor()  # type: ignore[assignment]
-    with pytest.raises(QueryCancelledError) as cancelled:
-        store.traces()
-    assert cancelled.value.query == "trace_list"
-    del store._database._cursors[threading.get_ident()]
-
-
-def test_interrupt_reaches_the_cursor_of_the_thread(store: Store) -> None:
-    called: list[str] = []
-
-    class Cursor:
-        def interrupt(self) -> None:
-            called.append("interrupt")
-
-        def close(self) -> None: ...
-
-    store._database._cursors[12345] = Cursor()  # type: ignore[assignment]
-    store.interrupt(12345)
-    store.interrupt(54321)
-    assert called == ["interrupt"]
 
 
 # SQL -------------------------------------------------------------------------------------------------------

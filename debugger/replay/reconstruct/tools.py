@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from runtime.errors import ToolError
-from runtime.messages import Json, ToolDefinition, json_safe
-from runtime.tools import Tool
+from runtime.messages import Json, ToolDefinition, json_safe, read_json
+from runtime.tools import Tool, in_thread
 
 Implementation: TypeAlias = Callable[[Json], Any]
 """Takes the arguments as the model gave them; blocking or async."""
@@ -94,7 +94,7 @@ def _function(target: str) -> Implementation:
         given = arguments if isinstance(arguments, dict) else {}
         if inspect.iscoroutinefunction(function):
             return await function(**given)
-        result = await asyncio.to_thread(function, **given)
+        result = await in_thread(function, **given)
         return await result if inspect.isawaitable(result) else result
 
     return call
@@ -119,7 +119,7 @@ def _command(line: str) -> Implementation:
             raise ToolError(f"{line} ended with exit code {program.returncode}: {why[-1] if why else 'no message'}")
         text = out.decode("utf-8", "replace").strip()
         try:
-            return json.loads(text)
+            return read_json(text)
         except ValueError:
             return text
 

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -18,7 +18,7 @@ from ..rows import IssueRow
 
 _APPLICATION: Final = 0x52545350
 """SQLite's application id of a library: ``RTSP``."""
-MIGRATIONS: Final[Sequence[str]] = ("library/catalog",)
+MIGRATIONS: Final[Sequence[str]] = ("library/catalog", "library/catalog_packs")
 """Query files that lead from one version of the schema to the next; the first makes it. Published ones never change."""
 _WAIT_S: Final = 0.2
 """How long SQLite itself waits for a lock, before it is asked whether somebody has cancelled."""
@@ -45,6 +45,7 @@ class LoadedFile:
     kind: str
     """``file``, ``spool``, ``replay``, or ``stream`` for what came from standard input."""
     path: str
+    """Absolute; the file keeps those below the library's folder relative to it, so that the folder can be moved."""
     size: int | None
     stamp: str | None
     """Its times on disk; a file with the same path, size and times is not read to know it again."""
@@ -222,8 +223,8 @@ class Catalog:
     # What was loaded.
 
     def files(self) -> list[LoadedFile]:
-        """All files, in the order in which they were published."""
-        return self._files("order by position, file_id")
+        """All files, in the order in which they were published; for spool files that were packed, the pack."""
+        return self._files("where pack_id is null order by position, file_id")
 
     def files_of_size(self, size: int) -> list[LoadedFile]:
         """The files of a size."""
@@ -231,16 +232,53 @@ class Catalog:
 
     def _files(self, which: str, *parameters: int) -> list[LoadedFile]:
         rows = self.execute(f"{_FILES} {which}", parameters)
-        return [LoadedFile(*row) for row in rows]
+        files = [LoadedFile(*row) for row in rows]
+        return [replace(file, path=self._absolute(file.path)) for file in files]
 
-    def spool_names(self) -> set[str]:
-        """The spool files that were taken."""
-        return {row[0] for row in self.execute("select path from file where kind = 'spool'")}
+    def _absolute(self, path: str) -> str:
+        return path if path == "-" else str(self.path.parent.absolute() / path)
+
+    def _relative(self, path: str) -> str:
+        folder = self.path.parent.absolute()
+        return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else path
+
+    def is_taken(self, spool_file: Path) -> bool:
+        """Whether a spool file was taken."""
+        which = "select 1 from file where path = ? and kind = 'spool'"
+        return bool(self.execute(which, (self._relative(str(spool_file)),)))
 
     def add_file(self, file: LoadedFile) -> None:
         """The file is loaded."""
-        row = (file.file_id, file.kind, file.path, file.size, file.stamp, file.digest, file.reader, file.position)
-        self.execute("insert into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, file.is_whole, time.time_ns()))
+        path = self._relative(file.path)
+        row = (file.file_id, file.kind, path, file.size, file.stamp, file.digest, file.reader, file.position)
+        values = (*row, file.is_whole, time.time_ns())
+        self.execute("insert into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)", values)
+
+    def pack(self, pack: LoadedFile, parts: Iterable[LoadedFile]) -> None:
+        """One spool file stands for several from now on. What segments know of those stays true of their numbers."""
+        self.add_file(pack)
+        for part in parts:
+            values = (pack.file_id, part.file_id, part.file_id)
+            self.execute("update file set pack_id = ? where file_id = ? or pack_id = ?", values)
+
+    def parts_of(self, packs: Iterable[int]) -> list[int]:
+        """The numbers of the files that went into some packs."""
+        found = (self.execute("select file_id from file where pack_id = ?", (pack,)) for pack in packs)
+        return [row[0] for rows in found for row in rows]
+
+    def forget_parts(self, packs: Iterable[int]) -> None:
+        """No segment has anything of the files that went into some packs any more."""
+        for pack in packs:
+            self.execute("delete from file where pack_id = ?", (pack,))
+
+    def is_packed(self, spool_file: Path) -> bool:
+        """Whether another file stands for a spool file."""
+        which = "select 1 from file where path = ? and pack_id is not null"
+        return bool(self.execute(which, (self._relative(str(spool_file)),)))
+
+    def next_file_id(self) -> int:
+        """A number below those of all loads, for a file that no load has read; only while the lock is held."""
+        return min(self._one("select coalesce(min(file_id), 0) from file"), 0) - 1
 
     def update_file(self, file_id: int, reader: str) -> None:
         """The file was read again."""

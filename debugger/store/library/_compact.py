@@ -15,9 +15,9 @@ CHEAP_BYTES = 100_000_000
 """More than this is copied only where there are twice too many: whoever loads a small file should not wait for it."""
 
 
-def chosen(segments: list[Segment]) -> list[Segment]:
+def chosen(segments: list[Segment], most: int | None = None) -> list[Segment]:
     """The segments to make one of, oldest first: the smallest, so that each row is copied few times."""
-    if len(segments) <= MOST:
+    if len(segments) <= (most or MOST):
         return []
     smallest = sorted(segments, key=lambda segment: (segment.bytes, segment.position))
     picked = smallest[: len(segments) - FEWEST + 1]
@@ -27,12 +27,16 @@ def chosen(segments: list[Segment]) -> list[Segment]:
     return sorted(picked, key=lambda segment: segment.position) if len(picked) > 1 else []
 
 
-def compact(place: Place, catalog: Catalog) -> None:
-    """Make one segment of the smallest, where there are too many. Rows that count no longer are left behind."""
-    if not chosen(catalog.segments()):
+def compact(place: Place, catalog: Catalog, *, is_behind: bool = False) -> None:
+    """Make one segment of the smallest, where there are too many. Rows that count no longer are left behind.
+
+    Args: is_behind: more is waiting to be loaded, so it can wait until there are twice too many.
+    """
+    most = 2 * MOST if is_behind else MOST
+    if not chosen(catalog.segments(), most):
         return
     with catalog.writing():
-        segments = chosen(catalog.segments())  # another process may have been faster
+        segments = chosen(catalog.segments(), most)  # another process may have been faster
         if segments:
             _merge(place, catalog, segments)
     with catalog.writing():

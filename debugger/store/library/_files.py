@@ -91,8 +91,9 @@ class Scan:
             except OSError:
                 pass  # whoever reads it says what is wrong with it
             else:
-                digest = self._digest_of_known(Path(path), size, stamp)
-                if digest is None:
+                # A spool file has a name of its own, and is never changed.
+                digest = self._digest_of_known(Path(path), size, stamp) if self.kind != "spool" else None
+                if digest is None and self.kind != "spool":
                     self.known.append(path)
                     return None
         kind = "stream" if path == "-" else self.kind
@@ -147,6 +148,8 @@ def is_there(file: LoadedFile) -> bool:
 
 def holds_still(file: LoadedFile) -> bool:
     """Whether a file is still what was loaded."""
+    if file.kind == "spool":
+        return is_there(file)
     if file.digest is None:
         return False
     seen = _seen_or_none(Path(file.path))

@@ -9,27 +9,29 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 import duckdb
 
-from ...errors import LibraryError
+from ...errors import LibraryError, NoLibraryError
 from .._ingest import Counters, Ingest
 from .._store import LoadSummary, Store
-from ..rows import LoadProgress
+from ..rows import IssueRow, LoadProgress
 from ._catalog import Catalog, Segment
 from ._compact import compact
 from ._files import READER, Scan, is_there
+from ._pack import ENDINGS, is_pack, pack
 from ._place import Place, library_folder
 from ._rebuild import RebuildSummary, rebuild
 from ._segments import Segments
 from ._work import Work, clean
 
-SPOOLED: Final = (".otlp.pb", ".otlp.jsonl")
-"""How the names of closed spool files end."""
+_TAKEN_AT_ONCE: Final = 128 << 20
+"""Bytes of the spool after which a taking ends: what was received first is seen first, and memory is bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,10 @@ class LibrarySummary(LoadSummary):
     """Traces that it brought something of."""
     known: tuple[str, ...] = ()
     """Files that the library held already."""
+    waiting: int = 0
+    """Spool files that are left for the next taking."""
+    copied: int = 0
+    """Spans of older segments that had to be copied, since more of their traces came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +104,15 @@ class Library:
         self._readers: list[LibraryReader] = []
 
     @classmethod
-    def open(cls, folder: Path | None = None) -> Library:
+    def open(cls, folder: Path | None = None, *, make: bool = True) -> Library:
         """Open the library of a folder, or the user's; make it where there is none.
 
-        Raises: LibraryError: the folder is something else, or cannot be used; NewerLibraryError.
+        Raises: LibraryError: the folder is something else, or cannot be used; NewerLibraryError; NoLibraryError: there
+            is none, and none is to be made.
         """
         library = cls(Place(folder.absolute() if folder is not None else library_folder()))
+        if not make and library._place.is_empty():
+            raise NoLibraryError(library.folder)
         library._place.prepare()
         library._catalog().close()
         return library
@@ -118,7 +127,7 @@ class Library:
 
     @property
     def spool(self) -> Path:
-        """Where the receiver leaves what it acknowledged: closed files end as in ``SPOOLED``, others in ``.open``."""
+        """Where the receiver leaves what it acknowledged: closed files end as in ``ENDINGS``, others in ``.open``."""
         return self._place.spool
 
     def close(self) -> None:
@@ -156,7 +165,7 @@ class Library:
         Raises: LibraryError: the library cannot be written.
         Cost: blocks; call it in a worker.
         """
-        return self._load(paths, "file", on_progress, cancelled)
+        return _as_given(self._load(paths, "file", on_progress, cancelled), paths)
 
     def keep(self, trace: Path) -> Path:
         """Keep a replay's trace: its file is copied into the library, and loaded from there.
@@ -185,15 +194,23 @@ class Library:
             raise AssertionError("unreachable: the numbers never end")
 
     def take_spool(self, *, cancelled: Callable[[], bool] | None = None) -> LibrarySummary:
-        """Bring in the closed spool files that are not in the library yet, as one segment. The files stay.
+        """Bring in the closed spool files that are not in the library yet, oldest first, as one segment.
+
+        Where there is much, some are left waiting. The files stay; many small ones that were taken become one.
 
         Raises: LibraryError: the library cannot be written.
         """
         with self._saying_what_failed(), self._catalog() as catalog:
-            taken = catalog.spool_names()
-            waiting = sorted(path for path in self.spool.iterdir() if path.name.endswith(SPOOLED))
-        paths = [path for path in waiting if str(path) not in taken]
-        return self._load(paths, "spool", None, cancelled)
+            closed = [path for path in self.spool.iterdir() if path.name.endswith(ENDINGS) and not is_pack(path)]
+            waiting = sorted(path for path in closed if not catalog.is_taken(path))
+            sizes = accumulate((path.stat().st_size for path in waiting), initial=0)
+            paths = [path for path, before in zip(waiting, sizes, strict=False) if before < _TAKEN_AT_ONCE]
+        left = len(waiting) - len(paths)
+        summary = self._load(paths, "spool", None, cancelled, is_behind=left > 0)
+        if not left:
+            with self._saying_what_failed(), self._catalog() as catalog:
+                pack(self._place, catalog)
+        return replace(summary, waiting=left)
 
     def _load(
         self,
@@ -201,6 +218,8 @@ class Library:
         kind: str,
         on_progress: Callable[[LoadProgress], None] | None,
         cancelled: Callable[[], bool] | None,
+        *,
+        is_behind: bool = False,
     ) -> LibrarySummary:
         began = time.perf_counter()
         stop = cancelled or (lambda: False)
@@ -213,7 +232,7 @@ class Library:
                     return _summary(began, None, scan, catalog)
                 load = _Load(self._place, catalog, scan, stop)
                 load.run(absolute, on_progress)
-                compact(self._place, catalog)
+                compact(self._place, catalog, is_behind=is_behind)
                 return _summary(began, load, scan, catalog)
             finally:
                 scan.close()
@@ -286,6 +305,7 @@ class _Load:
         self._scan = scan
         self._cancelled = cancelled
         self.new_traces = 0
+        self.copied = 0
         self.ingest: Ingest | None = None
 
     def run(self, paths: Sequence[str | Path], on_progress: Callable[[LoadProgress], None] | None) -> None:
@@ -337,9 +357,32 @@ class _Load:
             live = [x for x in found if x not in taken and removed.get(x, -1) < segment.position]
             taken.update(found)
             if live:
-                work.copy(live)
+                self.copied += work.copy(live)
                 self._catalog.lower(segment.name, len(live))
             work.detach()
+
+
+def _as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySummary:
+    """With the words of the user for files: the library itself knows them by their whole paths."""
+    words = {os.path.abspath(path): str(path) for path in paths if str(path) != "-"}  # noqa: PTH100
+    given = sorted(words.items(), key=lambda pair: -len(pair[0]))
+
+    def name(path: str) -> str:
+        for absolute, word in given:
+            rest = path.removeprefix(absolute)
+            if rest != path and rest[:1] in ("", os.sep, "!"):
+                return word.rstrip(os.sep) + rest
+        return path
+
+    def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
+        return tuple(replace(row, path=name(row.path)) for row in issues)
+
+    return replace(
+        summary,
+        issues=rows(summary.issues),
+        skipped=rows(summary.skipped),
+        known=tuple(map(name, summary.known)),
+    )
 
 
 def _summary(began: float, load: _Load | None, scan: Scan, catalog: Catalog) -> LibrarySummary:
@@ -353,5 +396,6 @@ def _summary(began: float, load: _Load | None, scan: Scan, catalog: Catalog) -> 
         seconds=time.perf_counter() - began,
         was_cancelled=ingest.was_cancelled if ingest else False,
         new_traces=load.new_traces if load else 0,
+        copied=load.copied if load else 0,
         known=tuple(scan.known),
     )

@@ -36,6 +36,16 @@ class Place:
         self.spool = folder / _SPOOL
         self.kept = folder / _KEPT
 
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all where the library would lie.
+
+        Raises: LibraryError: the folder cannot be looked into.
+        """
+        try:
+            return not self.folder.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
+        except OSError as fault:
+            raise LibraryError.from_system(self.folder, fault) from fault
+
     def prepare(self) -> None:
         """Make the folders of a library that is not there yet.
 

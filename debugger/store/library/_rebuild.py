@@ -107,6 +107,7 @@ class Rebuild:
         """Keep the traces that a missing file has something of; nothing that was read again may be mixed in."""
         removed = self._catalog.removed()
         file_ids = [file.file_id for file in gone]
+        file_ids += self._catalog.parts_of(file_ids)
         seen: set[str] = set()
         for segment in self._catalog.segments() if file_ids else ():
             try:
@@ -130,6 +131,7 @@ class Rebuild:
             self._catalog.drop_segment(segment.name)
         for file in there:
             self._catalog.update_file(file.file_id, READER)
+        self._catalog.forget_parts(file.file_id for file in there)
         traces, spans, size = work.publish()
         if traces:
             self._catalog.add_segment(Segment(work.name, self._catalog.next_position(), traces, spans, size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -222,7 +223,7 @@ class Segments(Database):
             rows = attached.traces
             if rows is None:
                 found = self._ask(attached, "library/segment_traces", None).fetchall()
-                rows = attached.traces = [trace_row(row) for row in found]
+                rows = attached.traces = trace_rows(found)
             out.extend(row for row in rows if homes.get(row.trace_id) is attached)
         if len(view.segments) > 1:
             out.sort(key=_newest_first)
@@ -277,12 +278,12 @@ _ACROSS: Final[dict[str, Callable[[Segments, View, Mapping[str, Any]], list[Any]
 """What is asked of all segments together."""
 
 
-def trace_row(row: tuple[Any, ...]) -> TraceRow:
-    """A row of the table ``summary``."""
-    return TraceRow(**dict(zip(_COLUMNS, row, strict=True)))
-
-
-_COLUMNS: Final = tuple(TraceRow.__slots__)
+def trace_rows(rows: list[tuple[Any, ...]]) -> list[TraceRow]:
+    """Rows of the table ``summary``, filled column by column: a frozen class's own way takes four times as long."""
+    made = [object.__new__(TraceRow) for _ in rows]
+    for name, column in zip(TraceRow.__slots__, zip(*rows, strict=True), strict=bool(rows)):
+        deque(map(getattr(TraceRow, name).__set__, made, column), maxlen=0)
+    return made
 
 
 def _newest_first(row: TraceRow) -> tuple[bool, int, str]:

@@ -67,10 +67,12 @@ class Work:
         except duckdb.Error as fault:
             raise LibraryError.from_database(place.folder, fault) from fault
 
-    def copy(self, trace_ids: Sequence[str]) -> None:
-        """Copy traces from the segment that is attached."""
+    def copy(self, trace_ids: Sequence[str]) -> int:
+        """Copy traces from the segment that is attached; how many spans they have."""
+        before = self.database.query("library/rows")[0][0]
         self.database.append("wanted", ((trace_id,) for trace_id in trace_ids))
         self.database.run("library/copy")
+        return int(self.database.query("library/rows")[0][0] - before)
 
     def attach(self, path: Path) -> None:
         """An older segment, as ``old``."""
@@ -89,14 +91,14 @@ class Work:
         database.run("library/finish")
         database.execute(f"create table summary as {sql_text('trace_list')}")
         traces = len(database.query("library/segment_ids"))
-        spans, _ = database.query("counts")[0]
+        spans = database.query("library/rows")[0][0]
         # Closing writes what is still in the log as well, but is silent when the disk is full.
         database.execute("force checkpoint")
         database.close()
         source, target = self._folder / self.name, self._place.segments / self.name
-        _sync(source)
+        sync(source)
         source.rename(target)
-        _sync(self._place.segments)
+        sync(self._place.segments)
         return traces, spans, target.stat().st_size
 
     def discard(self) -> None:
@@ -146,7 +148,7 @@ def _lock(stream: IO[bytes]) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file or folder is on the disk."""
     if sys.platform == "win32" and path.is_dir():
         return
