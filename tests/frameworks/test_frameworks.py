@@ -47,7 +47,9 @@ def installed(module: str) -> bool:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the programs, which is the current one."""
-    shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+    shutil.copytree(
+        PROGRAMS, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules", "__pycache__")
+    )
     if (INSTALLED / "node_modules").exists():
         (tmp_path / "node_modules").symlink_to(INSTALLED / "node_modules")
     monkeypatch.chdir(tmp_path)

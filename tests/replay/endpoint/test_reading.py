@@ -34,7 +34,9 @@ ITEMS = st.one_of(
     st.builds(lambda i: {"type": "function_call", "call_id": i, "name": "f", "arguments": "{}"}, TEXT),
     st.builds(lambda i: {"type": "function_call_output", "call_id": i, "output": "r"}, TEXT),
     st.builds(lambda t: {"type": "reasoning", "id": t, "summary": []}, TEXT),
-    st.builds(lambda t: {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": t}]}, TEXT),
+    st.builds(
+        lambda t: {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": t}]}, TEXT
+    ),
     st.builds(lambda t: {"type": "message", "role": "user", "content": t}, TEXT),
 )
 
