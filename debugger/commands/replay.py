@@ -71,6 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="JSON",
         help="keyword arguments for the agent, as a JSON object; default: those of the recorded run",
     )
+    parser.add_argument("--yes", action="store_true", help="agree to what a live replay may cost, unasked")
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -194,6 +195,8 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
     on_ask = terminal_prompt() if "ask" in (job.mode, job.tools) else stop_here
     if cancelled is None:
         _say_what_runs(recording, job)
+        if job.mode == "live":
+            _agree_on_cost(recording, job, agreed=args.yes)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
         if cancelled is not None:
@@ -262,6 +265,24 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
     say(text + (f" from {program.file.parent}" if program.file else ""))
     if recording.run and not job.agent and recording.run.entry_digest not in (None, program.digest()):
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
+
+
+def _agree_on_cost(recording: Recording, job: ReplayJob, *, agreed: bool) -> None:
+    """Tell what real model calls may use, and on a terminal go on only when the user agrees.
+
+    Where there is no terminal, ``--mode live`` itself is the consent.
+
+    Raises: DebuggerError: the user does not agree.
+    """
+    from ..replay.plan import estimate_of
+
+    say(f"a live replay asks the real model for what the recording does not answer.{estimate_of(recording, job)}")
+    if agreed or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    sys.stderr.write("retrospan: start it? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise DebuggerError("not started")
 
 
 def progress() -> Callable[[ReplayRow], None]:

@@ -40,6 +40,7 @@ from ._base import Convention, Family, Named
 from ._draft import Draft
 from ._facts import Facts
 from ._join import join
+from ._plain import plain_logs, plain_span
 from ._twins import FILLED, Narrow, Settled, merged, settle
 from ._view import Promoted, ScalarReader, View, text
 
@@ -134,7 +135,7 @@ def call_of(span: Span, logs: Sequence[LogRecord] = ()) -> Call:
     if convention is not None:
         return convention.call(span)
     facts, families = _read(view)
-    draft = Draft(span, logs, facts)
+    draft = Draft(plain_span(span), plain_logs(logs), facts)
     for family in families:
         family.fill(draft)
     return draft.call()

@@ -248,6 +248,9 @@ async def replay(
     end: dict[str, Any] = {"type": "end", "ended": "done", "output": None, "error": None}
     try:
         end["output"] = json_safe(await task)[0]
+        if job["script"] is None:
+            # A rebuilt agent leaves out by its making what it cannot make again, and says so in its notes.
+            session.finish()
     except ReplayStop as stop:
         end["ended"] = stop.reason
     except BaseException as error:  # noqa: BLE001 - the border to the user's code: reported, not lost

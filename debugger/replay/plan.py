@@ -101,6 +101,11 @@ def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     return f"{answered}. {program}{lead} {_on_miss(job)}.{estimate}"
 
 
+def estimate_of(recording: Recording, job: ReplayJob) -> str:
+    """What a job's real model calls may use at most, as a sentence after another; empty where the trace tells none."""
+    return _estimate(usage_after(recording, job))
+
+
 def _estimate(usage: Usage) -> str:
     """What real answers may cost at most, if they are like the recorded ones."""
     if usage.input_tokens is None and usage.output_tokens is None:

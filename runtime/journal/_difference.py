@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from ..messages import Json, Message, Request, ToolDefinition, message_to_json, parse_json_text
+from ..messages import (
+    Json,
+    Message,
+    Request,
+    ToolDefinition,
+    canonical_json,
+    json_safe,
+    message_to_json,
+    parse_json_text,
+)
 from ._journal import AnyRequest
 
 Cause: TypeAlias = Literal[
     "prompt text", "tool result", "tool set", "output schema", "model", "parameters", "tool arguments",
-    "extra call", "missing call",
+    "order", "extra call", "missing call",
 ]  # fmt: skip
 """What made a request miss."""
 
@@ -100,6 +110,56 @@ def cause_of(differences: Sequence[Difference]) -> Cause:
         )
         return "tool result" if is_result else "prompt text"
     return _CAUSES.get(first.part, "prompt text")
+
+
+def cause_in_messages(recorded: AnyRequest, actual: AnyRequest) -> Cause | None:
+    """What a conversation as a whole tells, where place by place would mislead; None where it tells nothing more.
+
+    The same parts in another order are an order of calls; answers or tool results that only one side has, with all the
+    rest as it was, are calls that only one side made.
+    """
+    if not isinstance(recorded, Request) or not isinstance(actual, Request):
+        return None
+    was, now = _parts_in(recorded.messages), _parts_in(actual.messages)
+    if was == now:
+        return None
+    if Counter(was) == Counter(now):
+        return "order"
+    longer, shorter = (was, now) if len(was) > len(now) else (now, was)
+    left = _beside(longer, shorter)
+    if left is None or not any(part.is_from_a_call for part in left):
+        return None
+    return "missing call" if longer is was else "extra call"
+
+
+class _Told(NamedTuple):
+    """One part of a message."""
+
+    role: str
+    text: bytes
+    is_from_a_call: bool
+    """A model's answer or a tool's result."""
+
+
+def _parts_in(messages: Sequence[Message]) -> list[_Told]:
+    out: list[_Told] = []
+    for message in messages:
+        for part in message_to_json(message)["parts"]:
+            from_call = message.role == "assistant" or part.get("type") == "tool_call_response"
+            out.append(_Told(message.role, canonical_json(json_safe(part)[0]), from_call))
+    return out
+
+
+def _beside(longer: Sequence[_Told], shorter: Sequence[_Told]) -> list[_Told] | None:
+    """What the longer one has beside all of the shorter in its order; None where it has not all of that."""
+    out: list[_Told] = []
+    at = 0
+    for part in longer:
+        if at < len(shorter) and part == shorter[at]:
+            at += 1
+        else:
+            out.append(part)
+    return out if at == len(shorter) else None
 
 
 def _message_differences(recorded: tuple[Message, ...], actual: tuple[Message, ...]) -> Iterator[Difference]:

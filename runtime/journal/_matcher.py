@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..messages import Outcome, Request, ValueRequest
-from ._difference import Difference, differences_between, makes_miss
+from ._difference import Cause, Difference, cause_in_messages, differences_between, makes_miss
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 
 logger = logging.getLogger(__name__)
@@ -60,6 +60,8 @@ class Miss:
     """Against the nearest recorded request; the first one is the cause."""
     nearest: Outcome | None = None
     content_hash: str = ""
+    cause: Cause | None = None
+    """Where the requests as a whole tell more than their first difference."""
 
 
 @dataclass(slots=True)
@@ -292,6 +294,7 @@ class Matcher:
             differences=found,
             nearest=nearest.outcomes[use],
             content_hash=request.content_hash,
+            cause=cause_in_messages(self._form(nearest.request), asked) if causes else None,
         )
 
     def _nearness(

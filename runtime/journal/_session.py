@@ -63,6 +63,8 @@ class ReplaySession:
         """Calls that wait for what the user says."""
         self._before_cut = None if cut is None else spans_of(cut)
         self._open_ended = open_ended
+        self._asked: dict[str, None] = {}
+        """The frames that have asked, in that order."""
         self._on_row = on_row
         self._running: dict[str, int] = {}
         self._waiting: dict[str, tuple[JournalKind, str, Abort]] = {}
@@ -125,6 +127,7 @@ class ReplaySession:
     ) -> Hit | Abort | None:
         if self.stopped:
             raise self.stop()
+        self._asked[scope] = None
         aborts = aborts and mode != "live" and not self.policy.retry_errors
         found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted, aborts=aborts)
         strict = mode == "strict" or (mode == "safe" and kind == "tool" and not _is_safe(effect, found))
@@ -222,6 +225,31 @@ class ReplaySession:
         """As ``Matcher.use_up``."""
         with self._lock:
             self._matcher.use_up(scope, tool_span_id, inside)
+
+    def finish(self) -> None:
+        """The run has ended by itself. Where a strict replay of all the recording left calls out, that is a divergence.
+
+        A cut, an open end or an edit is reason enough for less, and so is an answer that was not the recorded one.
+        """
+        with self._lock:
+            policy, edits = self.policy, self._edits
+            is_whole = self._before_cut is None and not self._open_ended and not (edits.requests or edits.outcomes)
+            if self.stopped or not is_whole or edits.memory or (policy.models, policy.tools) != ("strict", "strict"):
+                return
+            # Only model turns tell: a tool that runs agents runs again, and its own outcome is then never used.
+            for scope in self._asked:
+                left = self._matcher.unused(scope, "prompt")
+                if left:
+                    count = f"{len(left)} more model call{'s' * (len(left) != 1)}"
+                    self.divergence = Divergence(
+                        kind="llm",
+                        name="model",
+                        call_id=scope,
+                        reason=f"the run has ended, and the recording has {count} here",
+                        nearest_span_id=left[0].span_id,
+                        cause="missing call",
+                    )
+                    return
 
     def skip(self, name: str, call_id: str) -> None:
         """A completed sub-agent was not run again."""
@@ -354,7 +382,7 @@ class ReplaySession:
             reason=miss.reason,
             differences=miss.differences,
             nearest_span_id=miss.nearest.span_id if miss.nearest else None,
-            cause=cause or cause_of(miss.differences),
+            cause=cause or miss.cause or cause_of(miss.differences),
         )
         return self._end("diverged")
 

@@ -118,9 +118,9 @@ class Receiver:
                 return self.seen[-1]
         raise AssertionError(f"ended before {state}: {self.process.stderr and self.process.stderr.read()}")
 
-    def stop(self) -> Status:
-        """Stop it as Ctrl-C does."""
-        self.process.send_signal(signal.SIGINT)
+    def stop(self, number: signal.Signals = signal.SIGINT) -> Status:
+        """Stop it, as Ctrl-C does."""
+        self.process.send_signal(number)
         last = self.until("stopped")
         assert self.process.wait(WAIT_S) == 0
         return last

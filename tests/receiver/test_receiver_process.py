@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +20,9 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from debugger.cli import main
+from debugger.receiver.ingest import Ingest
 
 from .kit import JSON, PROTOBUF, WAIT_S, Receiver, json_request, request, shown, span
 
@@ -88,7 +93,7 @@ def test_grpc_wants_the_token_and_refuses_what_is_no_request(tmp_path: Path) -> 
     assert [row["name"] for row in shown(tmp_path)] == ["span 1"]
 
 
-def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+def test_whatever_was_acknowledged_survives_a_kill_and_what_was_left_open_is_taken_over(tmp_path: Path) -> None:
     acknowledged: set[str] = set()
     enough, lock = threading.Event(), threading.Lock()
 
@@ -117,9 +122,15 @@ def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         receiver.process.kill()
         for thread in threads:
             thread.join(WAIT_S)
+    body = request(span(2_500_000))
+    torn = tmp_path / "spool" / "00000000000000000001-1.otlp.pb.open"
+    torn.write_bytes(len(body).to_bytes(4, "big") + body + b"torn")
+    acknowledged.add(f"{2_500_000:016x}")
     with Receiver(tmp_path, "--no-grpc") as receiver:
-        receiver.until("listening")
+        assert "taken over" in receiver.until("listening").note
+        assert "bytes that were not whole" in receiver.seen[-1].note
         receiver.stop()
+    assert not list(tmp_path.glob("spool/*.open"))
     rows = [row["span_id"] for row in shown(tmp_path)]
     assert acknowledged <= set(rows)
     assert len(rows) == len(set(rows))
@@ -130,65 +141,87 @@ def test_several_receivers_share_a_library(tmp_path: Path) -> None:
         places = [receiver.until("listening").http for receiver in (first, second)]
         for number in range(1, 7):
             assert send(places[number % 2], request(span(number)), **PROTOBUF) == 200
-        for receiver in (first, second):
-            receiver.stop()
+        first.stop(signal.SIGTERM)
+        second.stop()
     assert sorted(row["name"] for row in shown(tmp_path)) == [f"span {n}" for n in range(1, 7)]
 
 
-def listen(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "debugger.cli", "listen", *words],
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=WAIT_S, env=os.environ | environment,
-    )  # fmt: skip
+@pytest.mark.parametrize("door", ["--http-port", "--grpc-port"])
+def test_a_port_in_use_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], door: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        words = {"--http-port": "0", "--grpc-port": "0"} | {door: str(other.getsockname()[1])}
+        assert main(["listen", "--library", str(tmp_path), *(word for pair in words.items() for word in pair)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "is in use" in said
+    assert "or take another port with `--" in said
 
 
-def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
-    with Receiver(tmp_path, "--grpc-port", "0") as receiver:
-        at = receiver.until("listening")
-        assert at.http is not None
-        assert at.grpc is not None
-        http_port, grpc_port = at.http.split(":")[1], at.grpc.split(":")[1]
-        for words in (
-            ["--http-port", http_port, "--no-grpc"],
-            ["--http-port", "0", "--grpc-port", grpc_port],
-        ):
-            done = listen("--library", str(tmp_path), *words)
-            assert done.returncode == 2
-            assert done.stderr.count("\n") == 1
-            assert "is in use" in done.stderr
-            assert "or take another port with `--" in done.stderr
-        receiver.stop()
+@pytest.mark.parametrize("secret", ["", "too short"])
+def test_beyond_loopback_only_with_a_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("RETROSPAN_TOKEN", secret)
+    assert main(["listen", "--library", str(tmp_path), "--host", "0.0.0.0", "--http-port", "0", "--no-grpc"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "RETROSPAN_TOKEN" in said
+    assert secret == "" or secret not in said.replace("is too short", "")
 
 
-def test_beyond_loopback_only_with_a_secret(tmp_path: Path) -> None:
-    words = ("--library", str(tmp_path), "--host", "0.0.0.0", "--http-port", "0", "--no-grpc")
-    for secret in ("", "too short"):
-        done = listen(*words, RETROSPAN_TOKEN=secret)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert "RETROSPAN_TOKEN" in done.stderr
-        assert secret == "" or secret not in done.stderr.replace("is too short", "")
+def test_a_second_interrupt_ends_it_at_once(tmp_path: Path) -> None:
+    with Receiver(tmp_path, "--no-grpc") as receiver:
+        host, port = str(receiver.until("listening").http).split(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as slow:
+            # A request that never ends: the receiver would wait for it for a while.
+            slow.sendall(
+                b"POST /v1/traces HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: 100-continue\r\ncontent-length: 9\r\n"
+            )
+            slow.sendall(b"content-type: application/x-protobuf\r\n\r\n")
+            assert slow.recv(100).startswith(b"HTTP/1.1 100")
+            receiver.process.send_signal(signal.SIGINT)
+            receiver.until("stopping")
+            receiver.process.send_signal(signal.SIGINT)
+            assert receiver.process.wait(WAIT_S) == 130
+
+
+def test_a_worker_that_dies_is_noticed_and_started_again(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def nothing() -> int:
+        return 0
+
+    async def scene() -> None:
+        ingest = Ingest(tmp_path, nothing, said.append)
+        worker = await ingest.start()
+        worker.kill()
+        await worker.wait()
+        ingest._process = worker
+        assert await ingest.take()  # known to be dead: another one is started
+        (tmp_path / "spool" / "1-1.otlp.jsonl").write_bytes(json_request("a").replace(b"\n", b"") + b"\n")
+        assert ingest._process is not None
+        os.kill(ingest._process.pid, signal.SIGSTOP)  # so that it cannot answer before it dies
+        taking = asyncio.create_task(ingest.take())
+        await asyncio.sleep(0)
+        ingest.kill()
+        assert not await taking
+        assert "started again" in said[-1]
+        assert await ingest.take()
+        assert said[-1] == ""
+        await ingest.end()
+
+    asyncio.run(scene())
+    assert [row["name"] for row in shown(tmp_path)] == ["a"]
 
 
 def test_it_ends_with_its_input_and_says_so_in_plain_lines(tmp_path: Path) -> None:
-    done = listen("--library", str(tmp_path), "--http-port", "0", "--no-grpc", "--until-eof")
+    done = subprocess.run(
+        [sys.executable, "-m", "debugger.cli", "listen", "--library", tmp_path,
+         "--http-port", "0", "--no-grpc", "--until-eof"],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=WAIT_S,
+    )  # fmt: skip
     assert done.returncode == 0
     assert done.stdout == ""
     first, *_, last = done.stderr.splitlines()
     assert first.startswith("retrospan: listening on HTTP 127.0.0.1:")
     assert last == "retrospan: stopped: 0 spans"
-
-
-def test_what_a_killed_receiver_left_open_is_taken_over(tmp_path: Path) -> None:
-    with Receiver(tmp_path, "--no-grpc") as receiver:
-        at = receiver.until("listening")
-        assert send(at.http, request(span(1)), **PROTOBUF) == 200
-        receiver.process.send_signal(signal.SIGKILL)
-        receiver.process.wait(WAIT_S)
-    body = request(span(2))
-    (tmp_path / "spool" / "00000000000000000001-1.otlp.pb.open").write_bytes(
-        len(body).to_bytes(4, "big") + body + b"torn"
-    )
-    with Receiver(tmp_path, "--no-grpc") as receiver:
-        assert "without 4 bytes" in receiver.until("listening").note
-        receiver.stop()
-    assert sorted(row["name"] for row in shown(tmp_path)) == ["span 1", "span 2"]
