@@ -42,7 +42,7 @@ class ReplayFixture:
             trace_id: which trace, where the file holds several; its first digits are enough.
             agent: ``FILE.py:NAME`` of the agent; without it and without a command, the one that the trace names.
             command: a program to run instead, such as ``["python", "agent.py"]``; ``python`` is this interpreter.
-            tools: ``FILE.py:NAME`` of plain functions of the program that are tools.
+            tools: ``NAME=FILE.py:FUNCTION`` of plain functions of the program that are tools.
             run_tools: agree that tools which nothing answers really run.
             ignore: rules for what may differ: ``dates``, ``ids``, ``/pattern/`` or a path.
             redact: the rules with which the trace was redacted.

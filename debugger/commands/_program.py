@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DebuggerError, ReplayError
@@ -36,11 +37,11 @@ def add_program(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         "--tool",
-        metavar="[NAME=]FILE.py:NAME",
+        metavar="NAME=FILE.py:FUNCTION",
         action="append",
         default=[],
-        help="a plain function of a Python program that is a tool; its calls are answered as well. For a rebuilt "
-        "agent: what implements a tool, NAME=FILE.py:FUNCTION or NAME=!COMMAND",
+        help="the plain function that is a tool of a Python program: its calls are answered as well. For a rebuilt "
+        "agent: what does the tool's work, a function or NAME=!COMMAND",
     )
     group.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
     add_shared(group)
@@ -178,14 +179,23 @@ def options_of(args: Namespace, recording: Recording | None, *, to_stderr: bool)
         ignore=tuple(getattr(args, "ignore", ())),
         redaction=Redaction.of(redacted),
         endpoints=tuple(named_endpoints(args.endpoint).items()),
-        functions=tuple(map(_function_first, getattr(args, "tool", ()))),
+        functions=tuple(map(named_function, args.tool)),
     )
 
 
-def _function_first(word: str) -> str:
-    """``TOOL=FILE.py:NAME``, as agents have it, as ``FILE.py:NAME=TOOL``."""
-    name, equals, function = word.partition("=")
-    return f"{function}={name}" if equals and ":" in function and ":" not in name else word
+def named_function(word: str) -> str:
+    """A word of ``--tool``, as it is.
+
+    Raises: ReplayError: it names no function.
+    """
+    name, _, target = word.partition("=")
+    where, _, function = target.rpartition(":")
+    if not (name and where and function.isidentifier()) or (where.endswith(".py") and not Path(where).is_file()):
+        raise ReplayError(
+            f"--tool {word!r} names no function of the program",
+            hint="write NAME=FILE.py:FUNCTION with a file that is there, or NAME=MODULE:FUNCTION",
+        )
+    return word
 
 
 def clear(path: object) -> None:
@@ -193,8 +203,6 @@ def clear(path: object) -> None:
 
     Raises: ReplayError: it cannot be written.
     """
-    from pathlib import Path
-
     try:
         Path(str(path)).write_bytes(b"")
     except OSError as fault:

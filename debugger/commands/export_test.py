@@ -25,12 +25,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--agent", metavar="FILE.py:NAME", help="the agent; default: the one the trace names, or is rebuilt from"
     )
-    for name, what in (
-        ("--tool", "a plain function of the program that is a tool"),
-        ("--ignore", "what may differ: dates, ids, /pattern/ or a path"),
-        ("--redact", "take secrets or personal data out of the copy: secret, email, card, iban, phone, all, /pattern/"),
+    secrets = "take secrets or personal data out of the copy: secret, email, card, iban, phone, all, /pattern/"
+    for name, metavar, what in (
+        ("--tool", "NAME=FILE.py:FUNCTION", "the plain function that is a tool of the program"),
+        ("--ignore", "RULE", "what may differ: dates, ids, /pattern/ or a path"),
+        ("--redact", "RULE", secrets),
     ):
-        parser.add_argument(name, metavar="RULE", action="append", default=[], help=what)
+        parser.add_argument(name, metavar=metavar, action="append", default=[], help=what)
     parser.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
 
 
@@ -75,7 +76,7 @@ def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str,
     if args.program:
         out["command"] = [_from(word, folder) for word in args.program]
         out |= {
-            "tools": [_from(word, folder) for word in args.tool],
+            "tools": [_tool_from(word, folder) for word in args.tool],
             "run_tools": args.run_tools,
             "ignore": args.ignore,
         }
@@ -90,10 +91,18 @@ def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str,
 
 def _from(word: str, folder: Path) -> str:
     """A word of the command as it reads from the test's folder, where it names a file that is there."""
-    path, colon, rest = word.partition(":") if ".py:" in word else (word, "", "")
-    if not path.endswith((".py", ".js", ".mjs", ".ts")) or not Path(path).is_file():
+    if not word.endswith((".py", ".js", ".mjs", ".ts")) or not Path(word).is_file():
         return word
-    return f"{_relative(Path(path), folder)}{colon}{rest}"
+    return _relative(Path(word), folder)
+
+
+def _tool_from(word: str, folder: Path) -> str:
+    """``NAME=FILE.py:FUNCTION`` with the file as it reads from the test's folder."""
+    from ._program import named_function
+
+    name, _, target = named_function(word).partition("=")
+    where, _, function = target.rpartition(":")
+    return f"{name}={_from(where, folder)}:{function}"
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -23,10 +23,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tool",
-        metavar="FILE.py:NAME",
+        metavar="NAME=FILE.py:FUNCTION",
         action="append",
         default=[],
-        help="a plain function of a Python program that is a tool; its calls are recorded as they happen",
+        help="the plain function that is a tool of a Python program: its calls are recorded as they happen",
     )
     _program.add_shared(parser)
     parser.add_argument("--json", action="store_true", help="say what was recorded as JSON")

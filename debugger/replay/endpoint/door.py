@@ -29,7 +29,7 @@ from runtime.messages import (
 from runtime.models.wire import to_text
 
 from .faults import MISS_STATUS, recorded_fault
-from .reading import read_request, tool_results
+from .reading import KnownMessages, read_request, tool_results
 from .speaking import Answer, Fault, Speaker
 from .tape import SCOPE, Tape
 from .trail import Trail, now
@@ -70,6 +70,7 @@ class Door:
         """What the real endpoint's answers used."""
         self.unread: list[str] = []
         """Paths that were asked for and that nothing here speaks."""
+        self._known = KnownMessages()
         self._answered = 0
         self._tools_told: dict[str, int] = {}
         self._seen: set[tuple[str, str]] = set()
@@ -85,7 +86,7 @@ class Door:
         model = body.get("model")
         known = self.tape.providers if self.tape else {}
         provider = known.get(model, speaker.wire.provider) if isinstance(model, str) else speaker.wire.provider
-        request = read_request(speaker.wire, body, provider)
+        request = read_request(speaker.wire, body, provider, self._known)
         name = request.model or "unknown"
         with self._lock:
             self.requests += 1

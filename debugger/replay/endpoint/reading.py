@@ -6,10 +6,12 @@ bodies into traces: so a request and its recording come out alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from runtime.messages import Json, Request, ToolDefinition
+from runtime.messages import Json, Message, Request, ToolDefinition
 from runtime.models.wire import Wire
 
 from ...conventions.shapes import messages_of, plain_content, tool_definition_of
@@ -26,15 +28,76 @@ _NO_PARAMETERS: Final = frozenset(
 )  # fmt: skip
 """What is read elsewhere, or says how to deliver an answer and not which one."""
 
+_MOST_KNOWN: Final = 50_000
+_ANY_MESSAGE: Final = {"role": "user", "content": ""}
+
 
 class UnreadableRequestError(ReplayError):
     """A body that is no request of its protocol."""
 
 
-def read_request(wire: Wire, body: Mapping[str, Any], provider: str | None) -> Request:
+class KnownMessages:
+    """Messages by what they were read from: each request brings its conversation again, all but the end unchanged.
+
+    Equal messages are one object, so that each is read and hashed once. May be used by several threads.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[bytes, tuple[Message, ...]] = {}
+
+    def of(self, content: Mapping[str, Any], key: str) -> tuple[Message, ...]:
+        """The messages of a body's content, whose list lies under the key."""
+        items = content[key]
+        if not isinstance(items, list) or not items or not _stands_alone(items[0]):
+            return messages_of(content, "user")
+        out = list(messages_of({**content, key: []}, "user"))
+        for unit in _units(items):
+            # The order of keys is that of the client, which keeps it.
+            digest = hashlib.blake2b(json.dumps(unit).encode(), digest_size=32).digest()
+            found = self._read.get(digest)
+            if found is None:
+                if len(self._read) >= _MOST_KNOWN:
+                    self._read.clear()
+                # Behind another message, as it stands in the whole.
+                found = messages_of([_ANY_MESSAGE, *unit], "user")[1:]
+                self._read[digest] = found
+            out += found
+        return tuple(out)
+
+
+def _stands_alone(item: Any) -> bool:
+    return isinstance(item, Mapping) and "role" in item and "type" not in item
+
+
+def _units(items: Sequence[Any]) -> Iterator[list[Any]]:
+    """The items in groups over whose borders nothing is ever joined to one message.
+
+    A message stands alone. Of the typed items of responses, a tool's result is joined to no call and no text.
+    """
+    unit: list[Any] = []
+    for item in items:
+        alone = _stands_alone(item)
+        if unit and (alone or _stands_alone(unit[-1]) or (_is_result(unit[-1]) and not _is_result(item))):
+            yield unit
+            unit = []
+        unit.append(item)
+    yield unit
+
+
+def _is_result(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == "function_call_output"
+
+
+def read_request(
+    wire: Wire, body: Mapping[str, Any], provider: str | None, known: KnownMessages | None = None
+) -> Request:
     """The request in a body.
 
-    Args: provider: whose name the recording has for this model; no request tells it.
+    Args:
+        wire: the protocol.
+        body: of the request.
+        provider: whose name the recording has for this model; no request tells it.
+        known: the messages of requests before.
 
     Raises: UnreadableRequestError.
     """
@@ -46,7 +109,7 @@ def read_request(wire: Wire, body: Mapping[str, Any], provider: str | None) -> R
     if tools is None:
         tools = body.get("functions")
     return Request(
-        messages=messages_of(content, "user"),
+        messages=(known or KnownMessages()).of(content, _CONTENT[wire.name][-1]),
         tools=tuple(_tool(item) for item in tools) if isinstance(tools, list) else (),
         output_schema=_output_schema(body),
         model=model if isinstance(model, str) else None,

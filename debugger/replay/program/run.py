@@ -45,7 +45,7 @@ class ProgramOptions:
     endpoints: tuple[tuple[str, str], ...] = ()
     """Further variables with their real address."""
     functions: tuple[str, ...] = ()
-    """``FILE.py:NAME`` of plain functions that are tools of the program."""
+    """``NAME=FILE.py:FUNCTION`` of plain functions that are tools of the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

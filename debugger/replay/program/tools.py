@@ -32,7 +32,7 @@ class Foreseen:
     """Recorded tools that nothing answers."""
     why: str = ""
     suggested: tuple[str, ...] = ()
-    """``FILE.py:NAME`` of functions with such a name in the program's own file."""
+    """``NAME=FILE.py:FUNCTION`` for functions with such a name in the program's own file."""
 
 
 def foresee(calls: Sequence[Call], command: Sequence[str], functions: Sequence[str]) -> Foreseen:
@@ -41,16 +41,14 @@ def foresee(calls: Sequence[Call], command: Sequence[str], functions: Sequence[s
     Args:
         calls: of the recording.
         command: the program.
-        functions: ``FILE.py:NAME`` of the functions that the user named.
+        functions: ``NAME=FILE.py:FUNCTION`` of the functions that the user named.
     """
     names = _called(calls)
     if not names:
         return Foreseen()
     if not is_python(command):
         return Foreseen(names, "no adapter reaches into a program that is not Python")
-    named = {
-        word.rpartition(":")[2].partition("=")[2] or word.rpartition(":")[2].partition("=")[0] for word in functions
-    }
+    named = {word.partition("=")[0] for word in functions}
     script = next((Path(word) for word in command if word.endswith(".py") and Path(word).is_file()), None)
     if script is not None and _uses_framework(script):
         return Foreseen()
@@ -58,14 +56,8 @@ def foresee(calls: Sequence[Call], command: Sequence[str], functions: Sequence[s
     if script is None:
         return Foreseen(rest, "which tools adapters reach is not known for this command")
     defined = _functions_in(script)
-    suggested = tuple(f"{script}:{name}" for name in rest if name in defined)
+    suggested = tuple(f"{name}={script}:{name}" for name in rest if name in defined)
     return Foreseen(rest, "no framework with an adapter is imported there", suggested)
-
-
-def tool_name_of(word: str) -> str:
-    """The tool's name in ``FILE.py:NAME`` or ``FILE.py:NAME=TOOL``."""
-    function, _, tool = word.rpartition(":")[2].partition("=")
-    return tool or function
 
 
 def is_python(command: Sequence[str]) -> bool:

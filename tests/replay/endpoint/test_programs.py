@@ -137,7 +137,7 @@ def frameworks(tmp_path):
 
 
 def test_no_tool_of_a_framework_and_no_named_function_runs(frameworks):
-    functions = ["program.py:look", "program.py:alook=look", "program.py:inner=look"]
+    functions = ["look=program.py:look", "look=program.py:alook", "look=program.py:inner"]
     with replaying(Recording(TRACE, looks(7), [])) as endpoint:
         done = run(endpoint, frameworks, "program.py", functions=functions)
         assert done.stdout.splitlines() == [
@@ -209,9 +209,9 @@ def test_which_tools_would_run_is_foreseen(tmp_path):
     framed.write_text("import mine", "utf-8")
     python = [sys.executable]
     assert foresee(calls, [*python, str(plain)], []).open == ("look",)
-    assert foresee(calls, [*python, str(plain)], []).suggested == (f"{plain}:look",)
-    assert foresee(calls, [*python, str(plain)], [f"{plain}:look"]).open == ()
-    assert foresee(calls, [*python, str(plain)], [f"{plain}:gaze=look"]).open == ()
+    assert foresee(calls, [*python, str(plain)], []).suggested == (f"look={plain}:look",)
+    assert foresee(calls, [*python, str(plain)], [f"look={plain}:look"]).open == ()
+    assert foresee(calls, [*python, str(plain)], [f"look={plain}:gaze"]).open == ()
     assert foresee(calls, [*python, str(framed)], []).open == ()
     assert foresee(calls, ["node", "agent.js"], []).why == "no adapter reaches into a program that is not Python"
     assert foresee(calls[:1], ["node", "agent.js"], []).open == ()

@@ -1,8 +1,8 @@
 """Plain functions that are tools: their code is exchanged, so that every reference to them asks first.
 
 A function is looked up when the program first speaks to the endpoint, at the latest before its first answer arrives: by
-then the program has defined its tools, in its main module too, which no import hook sees. ``FILE.py:NAME`` names a
-function of a file, ``MODULE:NAME`` of a module; ``=TOOL`` behind it gives the tool's name where it is another one.
+then the program has defined its tools, in its main module too, which no import hook sees. ``NAME=FILE.py:FUNCTION``
+names a tool and the function of a file, ``NAME=MODULE:FUNCTION`` that of a module.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def install(door: Door, words: list[str]) -> None:
 
 
 def _find(word: str) -> tuple[str, FunctionType] | None:
-    where, _, rest = word.rpartition(":")
-    function_name, _, tool = rest.partition("=")
+    tool, _, target = word.partition("=")
+    where, _, function_name = target.rpartition(":")
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         same = name == where
@@ -94,7 +94,7 @@ def _find(word: str) -> tuple[str, FunctionType] | None:
             raise TypeError(f"--tool {word}: that is no plain function")
         if inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
             raise TypeError(f"--tool {word}: a generator cannot be answered")
-        return tool or function_name, found
+        return tool, found
     return None
 
 
