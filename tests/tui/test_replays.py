@@ -117,7 +117,7 @@ def test_a_hidden_column_that_sorts_is_named_in_the_header():
         assert "sorted by" not in desk.screen
         assert "errors ▾" in desk.screen
         await desk.pilot.resize_terminal(*WIDE)
-        await desk.press("s", "s", "s")
+        await desk.press("s", "s", "s", "s")
         assert "sorted by" not in desk.screen
         assert "tokens in/out ▾" in desk.screen
 
