@@ -93,6 +93,8 @@ def run(args: Namespace) -> int:
         if len(chosen) == 1:
             reports = [_replay(store, args, chosen[0])]
         else:
+            if args.mode == "live":
+                _agree_on_cost(f" There are {len(chosen)} traces; `--trace` with one of them estimates it.", args)
             one = partial(_replay_or_say_why, store, args)
             reports = _many.replay_many(chosen, one, args)
         rows = store.traces()
@@ -196,7 +198,9 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
     if cancelled is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
-            _agree_on_cost(recording, job, agreed=args.yes)
+            from ..replay.plan import estimate_of
+
+            _agree_on_cost(estimate_of(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
         if cancelled is not None:
@@ -267,17 +271,15 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
 
 
-def _agree_on_cost(recording: Recording, job: ReplayJob, *, agreed: bool) -> None:
+def _agree_on_cost(estimate: str, args: Namespace) -> None:
     """Tell what real model calls may use, and on a terminal go on only when the user agrees.
 
     Where there is no terminal, ``--mode live`` itself is the consent.
 
     Raises: DebuggerError: the user does not agree.
     """
-    from ..replay.plan import estimate_of
-
-    say(f"a live replay asks the real model for what the recording does not answer.{estimate_of(recording, job)}")
-    if agreed or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    say(f"a live replay asks the real model for what the recording does not answer.{estimate}")
+    if args.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     sys.stderr.write("retrospan: start it? [y/N] ")
     sys.stderr.flush()

@@ -108,7 +108,7 @@ def test_values_that_json_does_not_have(tmp_path: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert out.isascii()
     (call,) = json.loads(out)["traces"][0]["calls"]
-    assert call["arguments"] == {"x": "nan"}
+    assert call["arguments"] == {"x": "NaN"}
     assert call["name"] == "é\u202e"
 
 

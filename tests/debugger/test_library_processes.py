@@ -31,7 +31,7 @@ def run(*words: object) -> Any:
 
 def test_a_load_that_is_killed_leaves_the_library_whole(tmp_path: Path) -> None:
     searching = settings.default is not None and settings.default.max_examples > 1_000
-    number = 400 if searching else 25
+    number = 400 if searching else 12
     found = run("kill", tmp_path, number, 7)
     assert found["before"] + found["after"] == number
     assert found["before"], "some moments come before anything counts"

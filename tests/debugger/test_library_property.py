@@ -72,7 +72,7 @@ def _said(store: Store) -> Any:
     )
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(loads=_loads, compacts=st.booleans())
 def test_a_split_over_segments_reads_as_one_store(loads: list[list[bytes]], compacts: bool) -> None:
     most, fewest = compaction.MOST, compaction.FEWEST

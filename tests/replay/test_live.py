@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
 from pathlib import Path
 
 import pytest
 
+from debugger.cli import main
 from debugger.replay.reconstruct.live import place_of
 from debugger.replay.reconstruct.tools import implementations
 from runtime.errors import ModelSetupError, ToolError
@@ -57,3 +59,24 @@ def test_a_command_that_fails_is_a_failed_tool_with_its_last_words(tmp_path):
     tools = implementations({"look": command(tmp_path, "import sys\nsys.exit('no such city')\n")})
     with pytest.raises(ToolError, match="exit code 1: no such city"):
         asyncio.run(tools["look"]({}))
+
+
+class Terminal(io.StringIO):
+    """Standard input of someone who sits before a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("traces", ["travel_desk.otlp.jsonl", "."], ids=["one", "several"])
+def test_a_live_replay_starts_only_when_the_user_agrees(
+    traces: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = Path(__file__).parents[2] / "sample_traces"
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["replay", str(samples / traces), "--mode", "live"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "asks the real model for what the recording does not answer." in said.err
+    assert said.err.rstrip().endswith("retrospan: not started")
