@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from runtime.messages import Call
@@ -16,7 +17,7 @@ from ..replay.recording import Recording
 from ..store import Store
 
 
-class TraceReading:
+class TraceReading(ABC):
     """Questions about what was recorded, asked of the stores that hold it."""
 
     _store: Store
@@ -24,13 +25,13 @@ class TraceReading:
     _reader: Store | None
     """The library, where one is shown."""
 
+    @abstractmethod
     def _of(self, trace_id: str) -> Store:
         """The store that a trace lies in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         self._searching: set[int] = set()
