@@ -14,6 +14,7 @@ from textual.command import Provider
 from .keymap import bindings
 from .palette import KeyCommands
 from .screens.base import PaneScreen
+from .screens.notebook import NotebookScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
 from .screens.traces import TracesScreen
@@ -29,6 +30,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         session: everything behind the screen.
         dark: which theme to start with.
         ascii_only: draw our own signs in ASCII; None decides by the encoding of the terminal.
+        start: the trace to open once all is loaded, by the beginning of its id, and the span to go to.
         clock: seconds, for the rate of a load.
     """
 
@@ -44,12 +46,14 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         *,
         dark: bool = True,
         ascii_only: bool | None = None,
+        start: tuple[str, str] = ("", ""),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.session = session
         self.ascii_only = not _can_encode_signs() if ascii_only is None else ascii_only
         self._clock = clock
+        self._start = start
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name if dark else LIGHT.name
@@ -60,7 +64,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Show the list of traces."""
-        self.push_screen(TracesScreen(self.session, self._clock))
+        self.push_screen(TracesScreen(self.session, self._clock, self._start))
 
     def action_help(self) -> None:
         """Explain the keys of the screen."""
@@ -69,6 +73,20 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
             screen.action_help()
         elif isinstance(screen, PaneScreen | QuestionScreen):
             self.push_screen(HelpScreen(screen.help_nodes()))
+
+    def action_notebook(self) -> None:
+        """Open the notebook."""
+        if isinstance(self.screen, PaneScreen):
+            self.push_screen(NotebookScreen(self.session.notebook, self._go_to))
+
+    def _go_to(self, trace_id: str, span_id: str) -> bool:
+        """Show a span of a trace that is listed; False where it is not."""
+        listed = next(screen for screen in self.screen_stack if isinstance(screen, TracesScreen))
+        if not listed.lists(trace_id):
+            return False
+        while self.screen is not listed:
+            self.pop_screen()
+        return listed.open_trace(trace_id, span_id)
 
     def action_toggle_dark(self) -> None:
         """The other theme."""

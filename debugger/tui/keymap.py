@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "fork", "ask", "notes", "lineage",
+    "question", "fork", "ask", "notes", "lineage", "notebook", "note",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -31,6 +31,8 @@ TITLES: dict[Group, str] = {
     "ask": "a call without a recorded answer",
     "notes": "this page",
     "lineage": "where a phrase came from",
+    "notebook": "notebook",
+    "note": "a note",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -38,7 +40,7 @@ TITLES: dict[Group, str] = {
 """What the help calls each group, in the order in which it shows them."""
 
 FIRST = (
-    "timeline.open", "lineage.open", "lineage.next",
+    "timeline.open", "lineage.open", "lineage.next", "notebook.open", "notebook.add",
     "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
     "report.unfold", "replay.open", "replay.save", "trace.search", "screen.next", "trace.next_match", "trace.only",
 )  # fmt: skip
@@ -68,6 +70,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
         _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
              "by name"),
+        _key("app.notebook", "B", "notebook", "notebook", "Open the notebook: what was pinned, and notes of your own"),
         _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
@@ -155,6 +158,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "back", show=True),
         _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found with / in a "
              "text, else the line under the cursor; on the timeline a phrase can be typed"),
+        _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
+             "timeline, a text in the detail pane"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
@@ -236,7 +241,23 @@ _KEYS: dict[Group, list[Binding]] = {
              show=True),
         _key("lineage.previous", "K", "step(-1)", "previous step", "Go to the previous step", show=True),
         _key("lineage.phrase", "p", "phrase", "other phrase", "Type another phrase to follow", show=True),
+        _key("lineage.pin", "P", "pin", "pin", "Pin the trail to the notebook", show=True),
         _key("lineage.back", "escape,H", "back", "back", "Back to where the question was asked", show=True),
+    ],
+    "notebook": [
+        _key("notebook.open", "enter", "open_span", "go to span", "Go to the span that the note is about", show=True),
+        _key("notebook.add", "a", "add", "write", "Write a note of your own", show=True),
+        _key("notebook.edit", "E", "edit", "edit", "Edit the text of the note under the cursor", show=True),
+        _key("notebook.delete", "d", "delete", "delete", "Delete the note under the cursor; asks first", show=True),
+        _key("notebook.down", "J", "move(1)", "move down", "Move the note down"),
+        _key("notebook.up", "K", "move(-1)", "move up", "Move the note up"),
+        _key("notebook.export", "x", "export", "to Markdown", "Write all notes to a Markdown file in the present "
+             "folder, with the commands that open their spans", show=True),
+        _key("notebook.back", "escape,B", "back", "back", "Close the notebook", show=True),
+    ],
+    "note": [
+        _key("note.done", "ctrl+s", "done", "keep", "Keep the text", show=True),
+        _key("note.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "

@@ -18,6 +18,7 @@ from ..analysis.playhead import StateView, Track
 from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..store.notebook import Notebook
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 POLL_S: Final = 0.4
@@ -34,6 +35,13 @@ class Session(Protocol):
     @property
     def is_library(self) -> bool:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
+
+    @property
+    def notebook(self) -> Notebook:
+        """The notebook of what is shown. Its methods block."""
+
+    def opened_as(self, row: TraceRow) -> str:
+        """The word that opens a trace again: its file, or the library; empty for the user's own. Cheap."""
 
     def version(self) -> int:
         """Another number whenever what is shown has changed by itself; cheap. Each screen remembers its own."""

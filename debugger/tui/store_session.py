@@ -23,6 +23,8 @@ from ..replay.plan import plan_replay
 from ..replay.recording import Recording
 from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
+from ..store.library import library_folder
+from ..store.notebook import Notebook, notebook_beside
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .following import FileFollower
 from .trace_reading import TraceReading
@@ -66,6 +68,9 @@ class StoreSession(TraceReading):
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
 
+        beside = notebook_beside(Path(paths[0] if paths else "."))
+        self.notebook = Notebook(beside if library is None else library.user_file)
+
     def __enter__(self) -> StoreSession:
         return self
 
@@ -83,6 +88,12 @@ class StoreSession(TraceReading):
     def is_library(self) -> bool:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
         return self._library is not None
+
+    def opened_as(self, row: TraceRow) -> str:
+        """The word that opens a trace again: its file, or the library; empty for the user's own."""
+        if self._library is None:
+            return row.source.partition("!")[0]
+        return "" if self._library.folder == library_folder() else f"--library={self._library.folder}"
 
     def version(self) -> int:
         """Another number whenever the library or the files have changed. Costs microseconds where they have not."""

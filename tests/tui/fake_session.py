@@ -23,6 +23,7 @@ from debugger.replay.model import (
     ReplayReport,
 )
 from debugger.replay.run import stop_here
+from debugger.store.notebook import Notebook
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from runtime.journal import Question, Supplied
 from runtime.messages import (
@@ -272,6 +273,13 @@ class FakeSession:
         on_progress(LoadProgress(path="travel.jsonl", bytes_done=500_000, bytes_total=1_000_000, spans=12))
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
+
+    @property
+    def notebook(self) -> Notebook:
+        return Notebook(Path("notes"))  # in the folder of the test
+
+    def opened_as(self, row: TraceRow) -> str:
+        return row.source
 
     def version(self) -> int:
         self.changes += self.has_changed.is_set()

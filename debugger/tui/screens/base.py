@@ -142,9 +142,9 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
             self.app.copy_to_clipboard(event.text)
             self.say(f"Copied {event.what}: {plural(len(event.text), 'character')}.")
 
-    def write_text(self, title: str, text: str) -> None:
+    def write_text(self, title: str, text: str, suffix: str = ".txt") -> None:
         """Write a text to a new file in the present folder."""
-        path = new_file(Path.cwd(), title or "page", ".txt")
+        path = new_file(Path.cwd(), title or "page", suffix)
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:

@@ -69,10 +69,12 @@ class TracesScreen(PaneScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
 
-    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
+    def __init__(self, session: Session, clock: Callable[[], float], start: tuple[str, str] = ("", "")) -> None:
         super().__init__()
         self._session = session
         self._clock = clock
+        self._start = start
+        """The trace and the span to go to once all is loaded; empty texts for none."""
         self._stop_loading = False
         self._loading = True
         self._began = clock()
@@ -244,6 +246,10 @@ class TracesScreen(PaneScreen):
         table.empty_text = ("Loading…",) if self._loading else EMPTY_LIBRARY if self._session.is_library else EMPTY
         table.show(rows)
         self._draw()
+        if self._start[0] and not self._loading:
+            (trace_id, span_id), self._start = self._start, ("", "")
+            if not self.open_trace(trace_id, span_id):
+                self.say(f"There is no trace whose id begins with {trace_id}.", warning=True)
 
     def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
@@ -260,6 +266,18 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is not None:
             self.app.push_screen(TraceScreen(self._session, row))
+
+    def lists(self, trace_id: str) -> bool:
+        """Whether a trace is here, by the beginning of its id."""
+        return any(row.trace_id.startswith(trace_id) for row in self.query_one(TraceList).traces)
+
+    def open_trace(self, trace_id: str, span_id: str) -> bool:
+        """Open a trace at a span, both by the beginning of their ids; False where the trace is not here."""
+        rows = self.query_one(TraceList).traces
+        row = next((row for row in rows if row.trace_id.startswith(trace_id)), None)
+        if row is not None:
+            self.app.push_screen(TraceScreen(self._session, row, span_id))
+        return row is not None
 
     def action_filter(self) -> None:
         """Type a filter."""
