@@ -17,7 +17,7 @@ from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
 from ..errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
-from ..importers import Context, LogRecord, log_record
+from ..importers import Context, Follower, LogRecord, log_record
 from ._database import Database
 from ._ingest import Counters, Ingest, repeated_issue
 from ._order import parents_first
@@ -97,11 +97,29 @@ class Store:
             cancelled: asked after each batch; True ends the load, what was read stays.
         Cost: blocks; call it in a worker.
         """
+        return self._bring(lambda ingest: ingest.read(paths), on_progress, cancelled)
+
+    def load_new(
+        self,
+        follower: Follower,
+        *,
+        on_progress: Callable[[LoadProgress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> LoadSummary:
+        """Read what a follower finds to be new in its files; as ``load`` otherwise."""
+        return self._bring(lambda ingest: ingest.read_new(follower), on_progress, cancelled)
+
+    def _bring(
+        self,
+        read: Callable[[Ingest], None],
+        on_progress: Callable[[LoadProgress], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> LoadSummary:
         with self._load_lock:
             began = time.perf_counter()
             ingest = Ingest(self._database, self._counters, self._contexts, on_progress, cancelled or (lambda: False))
             try:
-                ingest.read(paths)
+                read(ingest)
                 ingest.settle()
                 ingest.write_issues()
             finally:

@@ -97,6 +97,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
              "OTLP on this machine's usual ports, or stop doing so; it ends when Retrospan is left", show=True),
+        _key("traces.follow", "F", "follow", "follow files", "Go on reading files that still grow, or stop doing so; "
+             "what is added shows up by itself"),
         _key("traces.cancel", "escape", "cancel", "clear filter", "Stop loading and keep what is there; "
              "otherwise clear the filter"),
     ],

@@ -15,13 +15,13 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.playhead import StateView, Track
-from ..importers import LogRecord
+from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 POLL_S: Final = 0.4
-"""How often screens ask whether the library has changed, which costs microseconds."""
+"""How often screens ask whether something has changed by itself, which costs microseconds."""
 
 
 class Session(Protocol):
@@ -36,7 +36,13 @@ class Session(Protocol):
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
 
     def version(self) -> int:
-        """Another number whenever the library has changed; cheap. Each screen remembers the one that it shows."""
+        """Another number whenever what is shown has changed by itself; cheap. Each screen remembers its own."""
+
+    def follow(self, wanted: bool) -> None:
+        """Go on reading files that still grow, or no longer. Only where files are shown."""
+
+    def following(self) -> Following | None:
+        """How following the files stands; None where a library is shown. Cheap."""
 
     def is_temporary(self, trace_id: str) -> bool:
         """Whether a trace is a replay of this session that is not kept: it goes with the session, or when removed."""

@@ -11,7 +11,7 @@ from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
 from debugger.analysis.state_changes import StateChange
 from debugger.errors import DebuggerError
-from debugger.importers import LogRecord
+from debugger.importers import Following, LogRecord
 from debugger.receiver.status import Status
 from debugger.replay.model import (
     Anchor,
@@ -261,6 +261,7 @@ class FakeSession:
         self.has_changed = threading.Event()
         self.changes = 0
         self.receiver_status: Status | None = None
+        self.following_now: Following | None = None
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -291,6 +292,14 @@ class FakeSession:
         self.receiver_status = Status(
             state="listening" if wanted else "stopped", http=at, grpc=None, library="library", spans=1234
         )
+
+    def follow(self, wanted: bool) -> None:
+        self._asked("follow")
+        assert self.following_now is not None
+        self.following_now = replace(self.following_now, is_on=wanted)
+
+    def following(self) -> Following | None:
+        return self.following_now
 
     def receiver(self) -> Status | None:
         return self.receiver_status

@@ -129,7 +129,7 @@ class TraceScreen(TraceSearch, TraceTime):
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
         self._open.ask(self.row.trace_id)
-        if self._session.is_library:
+        if self._session.is_library or self._session.following() is not None:
             self.set_interval(POLL_S, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -152,6 +152,8 @@ class TraceScreen(TraceSearch, TraceTime):
             yield Run(f"  ✗{self.row.errors:,}", "error")
         if self.follows:
             yield Run("  following", "good")
+        elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
+            yield Run("  ◉ live", "good")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 

@@ -15,6 +15,7 @@ from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural, size
 from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
+from ...importers import Following
 from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
@@ -25,6 +26,7 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
 from .base import PaneScreen
+from .list_header import following_pieces, receiver_pieces
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
@@ -48,22 +50,6 @@ EMPTY_LIBRARY = (
 
 _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
-
-
-def receiver_pieces(status: Status) -> Iterable[Drawable]:
-    """What the header says of the receiver."""
-    if status.state == "stopped":
-        if status.problem:
-            yield Run("   not receiving (see the notice; l tries again)", "warning")
-        return
-    if status.state == "listening":
-        yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
-        rate = f", {status.spans_per_second:,.0f}/s" if status.spans_per_second >= 1 else ""
-        yield Run(f"  {plural(status.spans, 'span')}{rate}", "dim")
-    else:
-        yield Run(f"   receiver: {status.state}…", "warning")
-    if status.problem:
-        yield Run(f"   {one_line(status.problem)}", "warning")
 
 
 class LoadMoved(Message):
@@ -97,8 +83,10 @@ class TracesScreen(PaneScreen):
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
         self._switch: Latest[bool, None] = Latest(self, "receive", session.receive, self._switched, self._not_switched)
+        self._files: Following | None = session.following()
+        self._follow: Latest[bool, None] = Latest(self, "follow", session.follow, self._switched, self._not_followed)
         self._version = 0
-        self._poll: Latest[None, tuple[int, Status | None]] = Latest(
+        self._poll: Latest[None, tuple[int, Status | None, Following | None]] = Latest(
             self, "poll", self._poll_now, self._polled, self._failed
         )
         self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
@@ -139,6 +127,8 @@ class TracesScreen(PaneScreen):
             yield Run(f"   {self._progress_text()}", "warning")
         if self._receiver is not None:
             yield from receiver_pieces(self._receiver)
+        elif self._files is not None and not self._loading:
+            yield from following_pieces(self._files)
 
     def _progress_text(self) -> str:
         done = self._progress
@@ -181,19 +171,25 @@ class TracesScreen(PaneScreen):
         super().on_mount()
         self.query_one(TraceList).focus()
         self._load.ask(None)
-        if self._session.is_library:
+        if self._session.is_library or self._files is not None:
             self.set_interval(POLL_S, self._look)
 
     def _look(self) -> None:
-        """See whether another process has brought traces in."""
+        """See whether another process has brought traces in, or a file has grown."""
         if self.is_current and not self._loading and not self._poll.is_running:
             self._poll.ask(None)
 
-    def _poll_now(self, _: None) -> tuple[int, Status | None]:
-        return self._session.version(), self._session.receiver()
+    def _poll_now(self, _: None) -> tuple[int, Status | None, Following | None]:
+        return self._session.version(), self._session.receiver(), self._session.following()
 
-    def _polled(self, _: None, found: tuple[int, Status | None]) -> None:
-        version, receiver = found
+    def _polled(self, _: None, found: tuple[int, Status | None, Following | None]) -> None:
+        version, receiver, files = found
+        if files != self._files:
+            is_other = self._files is None or files is None or files.is_on != self._files.is_on
+            self._files = files
+            if is_other:
+                self._list.ask(None)  # What was waited for is an input note from now on, or no longer.
+            self.draw_header()
         if version != self._version:
             self._version = version
             self._list.ask(None)
@@ -377,6 +373,20 @@ class TracesScreen(PaneScreen):
             self._switch.ask(not self._receives)
         else:
             self.say("Traces are received into the library; `retrospan` without a file opens it.", warning=True)
+
+    def action_follow(self) -> None:
+        """Go on reading files that grow, or no longer."""
+        files = self._session.following()
+        if files is None:
+            self.say("The library shows by itself what is loaded into it; files are followed where they are opened.")
+            return
+        for path, why in files.not_followed[:3]:
+            self.say(f"{path} is not followed: {why}", warning=True)
+        if files.files:
+            self._follow.ask(not files.is_on)
+
+    def _not_followed(self, _: bool, error: Exception) -> None:
+        self._failed(None, error, "following could not be switched")
 
     def _switched(self, _: bool, __: None) -> None:
         self._look()
