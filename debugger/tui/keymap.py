@@ -98,8 +98,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
-        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
-             "first. Loading its file again brings it back", show=True),
+        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
+             "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
              "OTLP on this machine's usual ports, or stop doing so; it ends when Retrospan is left", show=True),
         _key("traces.follow", "F", "follow", "follow files", "Go on reading files that still grow, or stop doing so; "
