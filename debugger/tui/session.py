@@ -44,8 +44,11 @@ class Session(Protocol):
     def following(self) -> Following | None:
         """How following the files stands; None where a library is shown. Cheap."""
 
+    def is_temporary(self, trace_id: str) -> bool:
+        """Whether a trace is a replay of this session that is not kept: it goes with the session, or when removed."""
+
     def remove(self, trace_id: str) -> None:
-        """Take a trace out of the library."""
+        """Take a trace out of the library, or throw a temporary replay away."""
 
     def receive(self, wanted: bool) -> None:
         """Start or stop a receiver that fills the library; it goes with the session. Only where a library is shown."""

@@ -53,6 +53,8 @@ class StoreSession(TraceReading):
         self._reader = library.reader() if library is not None else None
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
+        self._gone: set[str] = set()
+        """Replays that were thrown away."""
         self._store = Store.memory()
         self._files = FileFollower(self._store, Follower(paths)) if paths else None
         self._folder = TemporaryDirectory(prefix="retrospan-")
@@ -97,10 +99,23 @@ class StoreSession(TraceReading):
         """How following the files stands; None for a library."""
         return None if self._files is None else self._files.now
 
+    def is_temporary(self, trace_id: str) -> bool:
+        """Whether a trace is a replay of this session that is not kept."""
+        return trace_id in self._replays and trace_id not in self._kept
+
     def remove(self, trace_id: str) -> None:
-        """Take a trace out of the library; one of this session's replays goes with the session anyway."""
-        if self._library is not None:
+        """Take a trace out of the library, or throw a temporary replay away; what was made from it stays.
+
+        Raises: ReplayError: it is a file.
+        """
+        if self.is_temporary(trace_id):
+            with self._lock:
+                self._gone.add(trace_id)
+                self._replays.pop(trace_id).unlink(missing_ok=True)
+        elif self._library is not None:
             self._library.remove([trace_id])
+        else:
+            raise ReplayError("only replays that were made here and not saved can be removed; this trace is a file")
 
     def receive(self, wanted: bool) -> None:
         """Start or stop the receiver of this session, a process of its own."""
@@ -124,7 +139,7 @@ class StoreSession(TraceReading):
 
     def traces(self) -> list[TraceRow]:
         """All traces, newest first, replays among them."""
-        here = self._store.traces()
+        here = [row for row in self._store.traces() if row.trace_id not in self._gone]
         if self._reader is None:
             return here
         kept = self._reader.traces()

@@ -255,6 +255,7 @@ class FakeSession:
         self.state_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
+        self.temporary: set[str] = set()
         self.kept: list[str] = []
         self.is_library = False
         self.has_changed = threading.Event()
@@ -277,6 +278,9 @@ class FakeSession:
         self.changes += self.has_changed.is_set()
         self.has_changed.clear()
         return self.changes
+
+    def is_temporary(self, trace_id: str) -> bool:
+        return trace_id in self.temporary
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")

@@ -153,7 +153,9 @@ class TracesScreen(PaneScreen):
     def offered(self, binding: Binding) -> Binding | None:
         """Esc is offered while it does something."""
         if binding.id in ("traces.remove", "traces.receive") and not self._session.is_library:
-            return None
+            row = self.query_one(TraceList).selected
+            is_temporary = row is not None and self._session.is_temporary(row.trace_id)
+            return binding if is_temporary and binding.id == "traces.remove" else None
         if binding.id == "traces.receive" and self._receives:
             return replace(binding, description="stop receiving")
         if binding.id != "traces.cancel":
@@ -336,13 +338,13 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is None:
             return
-        if not self._session.is_library:
-            self.say("Only traces of the library can be removed; these are files.")
+        is_temporary = self._session.is_temporary(row.trace_id)
+        if not self._session.is_library and not is_temporary:
+            self.say("Only replays made here and not saved can be removed; this trace is a file, which stays yours.")
         elif self._doomed != row.trace_id:
             self._doomed = row.trace_id
-            self.say(
-                f"d once more removes {trace_name(row.name)} from the library; any other trace is safe.", warning=True
-            )
+            where = "for good: it is a replay that was not saved" if is_temporary else "from the library"
+            self.say(f"d once more removes {trace_name(row.name)} {where}; any other trace is safe.", warning=True)
         else:
             self._doomed = None
             self._remove.ask(row.trace_id)
@@ -352,7 +354,7 @@ class TracesScreen(PaneScreen):
 
     def _removed(self, _: str, __: None) -> None:
         self._list.ask(None)
-        self.say("Removed. Loading its file again brings it back.")
+        self.say("Removed. Loading its file again brings it back." if self._session.is_library else "Removed.")
 
     def _not_removed(self, _: str, error: Exception) -> None:
         self._failed(None, error, "the trace could not be removed")
