@@ -6,6 +6,8 @@ stable names, so that keys can be remapped. Bindings with ``show`` are offered i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
@@ -302,6 +304,17 @@ _KEYS: dict[Group, list[Binding]] = {
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
     return [binding for group in groups for binding in _KEYS[group]]
+
+
+def all_bindings() -> list[Binding]:
+    """Every binding there is."""
+    return [binding for group in _KEYS.values() for binding in group]
+
+
+def remapped(binding: Binding, keys: Mapping[str, str]) -> Binding:
+    """The binding with the keys that the settings give it."""
+    wanted = keys.get(binding.id or "")
+    return binding if wanted is None else replace(binding, key=wanted)
 
 
 def group_of(binding: Binding) -> Group | None:
