@@ -14,7 +14,7 @@ from ..errors import DebuggerError
 from ._input import add_input, exit_code, load_input
 
 if TYPE_CHECKING:
-    from ..store import Column
+    from ..store import Column, Store
 
     Pieces = Iterable[list[tuple[Any, ...]]]
 
@@ -40,6 +40,16 @@ def run(args: Namespace) -> int:
     if output is not None and output.suffix not in (".parquet", ".csv", ".json"):
         raise DebuggerError(f"-o {output}: unknown form", hint="the name ends in .parquet, .csv or .json")
     store, summary = load_input(args)
+    from ..errors import QueryCancelledError
+
+    try:
+        _answer(args, store, output)
+    except QueryCancelledError as fault:
+        raise KeyboardInterrupt from fault
+    return exit_code(args, summary)
+
+
+def _answer(args: Namespace, store: Store, output: Path | None) -> None:
     with store:
         from ._input import keep_input
 
@@ -56,7 +66,6 @@ def run(args: Namespace) -> int:
                 first = next(iter(pieces), [])  # a query that fails leaves no empty file behind
                 with output.open("w", encoding="utf-8", newline="") as file:
                     _write(file, output.suffix[1:], columns, chain([first], pieces))
-    return exit_code(args, summary)
 
 
 def _write(out: Any, form: str, columns: tuple[Column, ...], pieces: Pieces) -> None:

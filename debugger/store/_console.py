@@ -22,6 +22,8 @@ from ..errors import QueryCancelledError, SqlError
 from ._database import Database, append_rows, connect, quoted, sql_text
 from .rows import IssueRow
 
+_INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
+"""What DuckDB raises for ``interrupt``, and for Ctrl-C in the main thread."""
 FETCHED: Final = 1_000
 """Rows that are fetched together."""
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
@@ -159,7 +161,7 @@ class Console:
             self._connection.execute("begin transaction read only")
             self._is_open = True
             self._connection.execute(text)
-        except duckdb.InterruptException as fault:
+        except _INTERRUPTED as fault:
             raise QueryCancelledError("query") from fault
         except duckdb.Error as fault:
             raise _said(fault) from fault
@@ -176,7 +178,7 @@ class Console:
         while True:
             try:
                 rows = self._connection.fetchmany(FETCHED)
-            except duckdb.InterruptException as fault:
+            except _INTERRUPTED as fault:
                 raise QueryCancelledError("query") from fault
             except duckdb.Error as fault:
                 raise _said(fault) from fault

@@ -23,6 +23,7 @@ from debugger.replay.model import (
     ReplayReport,
 )
 from debugger.replay.run import stop_here
+from debugger.store.notebook import Notebook
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from runtime.journal import Question, Supplied
 from runtime.messages import (
@@ -255,6 +256,7 @@ class FakeSession:
         self.state_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
+        self.temporary: set[str] = set()
         self.kept: list[str] = []
         self.is_library = False
         self.has_changed = threading.Event()
@@ -273,10 +275,20 @@ class FakeSession:
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
 
+    @property
+    def notebook(self) -> Notebook:
+        return Notebook(Path("notes"))  # in the folder of the test
+
+    def opened_as(self, row: TraceRow) -> str:
+        return row.source
+
     def version(self) -> int:
         self.changes += self.has_changed.is_set()
         self.has_changed.clear()
         return self.changes
+
+    def is_temporary(self, trace_id: str) -> bool:
+        return trace_id in self.temporary
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")

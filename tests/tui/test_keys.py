@@ -24,6 +24,8 @@ PLACES = {
     "compare": ["space", "c"],
     "help": ["question_mark"],
     "issues": ["i"],
+    "lineage": ["enter", "H", "x", "enter"],
+    "notebook": ["B"],
 }
 
 SMALL = (60, 16)

@@ -37,6 +37,7 @@ from ..widgets.timeline import Timeline, timeline_axis
 from .compare import CompareScreen
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
+from .trace_findings import TraceFindings
 from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
@@ -77,13 +78,15 @@ class SpanQuestion:
     forest: Forest = field(repr=False)
 
 
-class TraceScreen(TraceSearch, TraceTime):
+class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
 
-    def __init__(self, session: Session, row: TraceRow) -> None:
+    def __init__(self, session: Session, row: TraceRow, span_id: str = "") -> None:
         super().__init__(session, row)
+        self._first = span_id
+        """The span to begin at, by the beginning of its id; empty once it was gone to."""
         self.family: tuple[TraceRow, ...] = (row,)
         self.ended = ""
         self._open: Latest[str, TraceModel] = Latest(self, "trace", self._find_trace, self._show_trace, self._no_trace)
@@ -270,10 +273,22 @@ class TraceScreen(TraceSearch, TraceTime):
         self._rhythm.ask(model.forest)
         if self.follows and len(model.forest):
             self.timeline.place(model.newest)
+        self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _go_to_first(self) -> None:
+        wanted, self._first = self._first, ""
+        if not wanted:
+            return
+        rows = self.timeline.forest.rows
+        at = next((i for i, row in enumerate(rows) if row.span_id.startswith(wanted)), None)
+        if at is None:
+            self.say(f"There is no span in this trace whose id begins with {wanted}.", warning=True)
+        else:
+            self.timeline.go_to(at)
 
     def _show_family(self, _: str, family: tuple[TraceRow, ...]) -> None:
         self.family = family
@@ -345,13 +360,7 @@ class TraceScreen(TraceSearch, TraceTime):
     def action_thread(self) -> None:
         """Show the conversation of the whole trace."""
         span = self.timeline.selected
-        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self._from_thread))
-
-    def _from_thread(self, span_id: str | None) -> None:
-        at = None if span_id is None else self.timeline.forest.find(span_id)
-        if at is not None:
-            self.timeline.go_to(at)
-        self.focus_pane(self.timeline)
+        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self.go_to_span))
 
     def action_compare(self) -> None:
         """Compare a replay with its recording, a recording with its newest replay."""
