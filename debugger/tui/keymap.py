@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -36,6 +36,7 @@ TITLES: dict[Group, str] = {
     "lineage": "where a phrase came from",
     "notebook": "notebook",
     "note": "a note",
+    "export": "export",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -169,6 +170,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "text, else the line under the cursor; on the timeline a phrase can be typed"),
         _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
              "timeline, a text in the detail pane"),
+        _key("trace.export", "S", "export", "export", "Write this trace as OTLP JSON, its conversation as Markdown or "
+             "the state at the playhead as JSON to a file; asks what, where to and what is taken out"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
@@ -267,6 +270,14 @@ _KEYS: dict[Group, list[Binding]] = {
     "note": [
         _key("note.done", "ctrl+s", "done", "keep", "Keep the text", show=True),
         _key("note.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+    ],
+    "export": [
+        _key("export.done", "ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
+             show=True),
+        _key("export.what", "ctrl+t", "what", "what", "Write the trace, its conversation or a snapshot", show=True),
+        _key("export.redaction", "ctrl+r", "redaction", "redaction", "Take nothing out, or secrets, or personal data "
+             "as well", show=True),
+        _key("export.cancel", "escape", "cancel", "cancel", "Write nothing", show=True),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "
