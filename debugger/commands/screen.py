@@ -82,9 +82,10 @@ def open_screen(
 ) -> int:
     """Run the app until the user leaves it; its exit code."""
     from ..tui.app import RetrospanApp
+    from ..tui.settings import read_settings, settings_path
     from ..tui.store_session import StoreSession
 
     with StoreSession(paths, agent, library) as session:
-        app = RetrospanApp(session, start=start)
+        app = RetrospanApp(session, settings=read_settings(settings_path()), start=start)
         app.run()
         return app.return_code or 0

@@ -6,13 +6,15 @@ stable names, so that keys can be remapped. Bindings with ``show`` are offered i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "fork", "ask", "notes", "lineage", "notebook", "note",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -26,6 +28,7 @@ TITLES: dict[Group, str] = {
     "thread": "conversation of the trace",
     "replay": "replay",
     "report": "report of a replay",
+    "compare": "two traces compared",
     "question": "before a replay",
     "fork": "change before a fork",
     "ask": "a call without a recorded answer",
@@ -33,6 +36,7 @@ TITLES: dict[Group, str] = {
     "lineage": "where a phrase came from",
     "notebook": "notebook",
     "note": "a note",
+    "export": "export",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -97,6 +101,10 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
+        _key("traces.mark", "space", "mark", "mark", "Mark the trace under the cursor for a comparison, or take its "
+             "mark away"),
+        _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
+             "replay its recording, with the one under the cursor", show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
              "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
@@ -147,6 +155,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "stretches that were waited for are solid"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
              "the recording and its replays in turn"),
+        _key("trace.compare", "c", "compare", "compare", "Compare this replay with its recording, or a recording with "
+             "its newest replay"),
         _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
              "recording; replays that are not saved are gone when Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
@@ -160,6 +170,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "text, else the line under the cursor; on the timeline a phrase can be typed"),
         _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
              "timeline, a text in the detail pane"),
+        _key("trace.export", "S", "export", "export", "Write this trace as OTLP JSON, its conversation as Markdown or "
+             "the state at the playhead as JSON to a file; asks what, where to and what is taken out"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
@@ -259,6 +271,14 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("note.done", "ctrl+s", "done", "keep", "Keep the text", show=True),
         _key("note.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
     ],
+    "export": [
+        _key("export.done", "ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
+             show=True),
+        _key("export.what", "ctrl+t", "what", "what", "Write the trace, its conversation or a snapshot", show=True),
+        _key("export.redaction", "ctrl+r", "redaction", "redaction", "Take nothing out, or secrets, or personal data "
+             "as well", show=True),
+        _key("export.cancel", "escape", "cancel", "cancel", "Write nothing", show=True),
+    ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "
              "that has ended", show=True),
@@ -266,6 +286,16 @@ _KEYS: dict[Group, list[Binding]] = {
              show=True),
         _key("replay.save", "s", "save", "save", "Keep the replay: write its trace to a file beside the recording; "
              "replays that are not saved are gone when Retrospan is left", show=True),
+    ],
+    "compare": [
+        _key("compare.next", "n,x", "difference(1)", "next difference", "Go to the next call that differs", show=True),
+        _key("compare.previous", "N,X", "difference(-1)", "previous difference", "Go to the previous call that "
+             "differs"),
+        _key("compare.open", "enter", "open", "details", "Go to what differs in this call", show=True),
+        _key("compare.only", "f", "only", "only differences", "Show only the calls that differ, or all again",
+             show=True),
+        _key("compare.swap", "s", "swap", "swap", "Exchange left and right"),
+        _key("compare.back", "escape", "back", "back", "Back to the calls, then to where you came from", show=True),
     ],
     "question": [
         _key("question.start", "enter", "start", "start", "Start the replay", show=True),
@@ -302,6 +332,17 @@ _KEYS: dict[Group, list[Binding]] = {
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
     return [binding for group in groups for binding in _KEYS[group]]
+
+
+def all_bindings() -> list[Binding]:
+    """Every binding there is."""
+    return [binding for group in _KEYS.values() for binding in group]
+
+
+def remapped(binding: Binding, keys: Mapping[str, str]) -> Binding:
+    """The binding with the keys that the settings give it."""
+    wanted = keys.get(binding.id or "")
+    return binding if wanted is None else replace(binding, key=wanted)
 
 
 def group_of(binding: Binding) -> Group | None:

@@ -20,6 +20,7 @@ from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.notebook import Notebook
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .exporting import ExportJob
 
 POLL_S: Final = 0.4
 """How often screens ask whether something has changed by itself, which costs microseconds."""
@@ -150,6 +151,14 @@ class Session(Protocol):
 
         Raises:
             ReplayError: the trace is no replay of this session, or the file cannot be written.
+        """
+
+    def export(self, job: ExportJob) -> Path:
+        """Write a trace, its conversation or a snapshot to a file.
+
+        Raises:
+            DebuggerError: it cannot be written, or is there already.
+            RestoreError: there is no snapshot.
         """
 
     def branches(self, trace_id: str) -> list[TraceRow]:

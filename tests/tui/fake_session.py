@@ -25,6 +25,7 @@ from debugger.replay.model import (
 from debugger.replay.run import stop_here
 from debugger.store.notebook import Notebook
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from debugger.tui.exporting import ExportJob
 from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
@@ -258,6 +259,7 @@ class FakeSession:
         self.agent: str | None = None
         self.temporary: set[str] = set()
         self.kept: list[str] = []
+        self.exports: list[ExportJob] = []
         self.is_library = False
         self.has_changed = threading.Event()
         self.changes = 0
@@ -434,6 +436,11 @@ class FakeSession:
         self._asked("keep")
         self.kept.append(trace_id)
         return Path("travel.replay-1.otlp.jsonl")
+
+    def export(self, job: ExportJob) -> Path:
+        self._asked("export")
+        self.exports.append(job)
+        return job.path
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         self._asked("branches")
