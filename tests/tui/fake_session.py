@@ -261,6 +261,7 @@ class FakeSession:
         self.changes = 0
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
+        self.faithful = ""
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -355,6 +356,10 @@ class FakeSession:
             if row.end_unix_nano is not None:
                 out.append((row.end_unix_nano, 2, row.span_id))
         return sorted(out)
+
+    def fidelity(self, trace_id: str) -> str:
+        self._asked("fidelity")
+        return self.faithful
 
     def track(self, trace_id: str) -> Track:
         self._asked("track")
