@@ -5,9 +5,11 @@ Each thread has a cursor of its own; an interrupt from another thread ends what 
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -49,6 +51,18 @@ def connect(path: str) -> duckdb.DuckDBPyConnection:
         "temp_directory": str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}")),
     }
     return duckdb.connect(path, config=config)
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Without the garbage collector: it would walk many rows again and again (12 % of a load, a third of a list)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Database:

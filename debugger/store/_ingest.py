@@ -5,10 +5,8 @@ The wide parts of a span go in as the text they are; only those attributes are d
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +29,7 @@ from ..importers import (
     load_text,
     looks_like,
 )
-from ._database import Database
+from ._database import Database, collector_off
 from ._spans import identity, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
@@ -46,18 +44,6 @@ class _Pair(Struct, gc=False):
 
 
 _pairs = msgspec.json.Decoder(list[_Pair]).decode
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Without the garbage collector: it would walk all the rows of a batch again and again (12 % of a load)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _shown(path: str) -> str:
@@ -128,7 +114,7 @@ class Ingest:
         self.note(path, None, reason, True)
 
     def _read(self, sources: Iterable[Source]) -> None:
-        with _collector_off():
+        with collector_off():
             for source in sources:
                 if self.spans + self.logs and self._cancelled():
                     self.was_cancelled = True

@@ -96,5 +96,5 @@ def test_the_header_of_a_trace_says_how_faithful_it_is() -> None:
         await until(desk, "  missing · ")
 
     with StoreSession([CASES / "09-genai-shapes.jsonl"]) as session:
-        assert session.fidelity("a" * 31 + "1") == "missing"
         drive(session, scene)
+        assert session.fidelity("a" * 31 + "1") == "missing"
