@@ -13,7 +13,7 @@ _PLACES: Final = frozenset(("traceId", "spanId", "startUnixNano", "durationNs"))
 
 
 def compare_snapshots(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """What differs between two snapshots as they are written, ``recorded`` being the left one; empty where they are the same.
+    """What differs between two snapshots as they are written, ``recorded`` being the left one; empty where none.
 
     Frames are aligned by call id, journal entries by content hash, memory by key. When a snapshot was made,
     and of which trace, is no difference.

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "fork", "ask", "notes",
+    "question", "fork", "ask", "notes", "lineage",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -30,6 +30,7 @@ TITLES: dict[Group, str] = {
     "fork": "change before a fork",
     "ask": "a call without a recorded answer",
     "notes": "this page",
+    "lineage": "where a phrase came from",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -37,7 +38,8 @@ TITLES: dict[Group, str] = {
 """What the help calls each group, in the order in which it shows them."""
 
 FIRST = (
-    "timeline.open", "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
+    "timeline.open", "lineage.open", "lineage.next",
+    "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
     "report.unfold", "replay.open", "replay.save", "trace.search", "screen.next", "trace.next_match", "trace.only",
 )  # fmt: skip
 """Keys that the key line offers before others, as room is short."""
@@ -151,6 +153,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
         _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
              "back", show=True),
+        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found with / in a "
+             "text, else the line under the cursor; on the timeline a phrase can be typed"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
@@ -220,9 +224,19 @@ _KEYS: dict[Group, list[Binding]] = {
     "thread": [
         _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
              show=True),
+        _key("thread.where", "H", "where", "where from", "Show where what is found with /, else the line under the "
+             "cursor, came from", show=True),
         _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
         _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
         _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
+    ],
+    "lineage": [
+        _key("lineage.open", "enter", "open_span", "go to span", "Go to the span of this step", show=True),
+        _key("lineage.next", "J", "step(1)", "next step", "Go to the next step, towards where it first appeared",
+             show=True),
+        _key("lineage.previous", "K", "step(-1)", "previous step", "Go to the previous step", show=True),
+        _key("lineage.phrase", "p", "phrase", "other phrase", "Type another phrase to follow", show=True),
+        _key("lineage.back", "escape,H", "back", "back", "Back to where the question was asked", show=True),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "

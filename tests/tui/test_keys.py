@@ -23,6 +23,7 @@ PLACES = {
     "result": ["enter", "r", "enter", "tab"],
     "help": ["question_mark"],
     "issues": ["i"],
+    "lineage": ["enter", "H", "x", "enter"],
 }
 
 SMALL = (60, 16)

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Final
 
 import duckdb
+from msgspec import structs
 
 from ...errors import LibraryError, NoLibraryError
 from .._ingest import Counters, Ingest
@@ -375,7 +376,7 @@ def _as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySu
         return path
 
     def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
-        return tuple(replace(row, path=name(row.path)) for row in issues)
+        return tuple(structs.replace(row, path=name(row.path)) for row in issues)
 
     return replace(
         summary,

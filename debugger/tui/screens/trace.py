@@ -36,6 +36,7 @@ from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
+from .trace_findings import TraceFindings
 from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
@@ -78,7 +79,7 @@ class SpanQuestion:
     forest: Forest = field(repr=False)
 
 
-class TraceScreen(TraceSearch, TraceTime):
+class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
@@ -359,13 +360,7 @@ class TraceScreen(TraceSearch, TraceTime):
     def action_thread(self) -> None:
         """Show the conversation of the whole trace."""
         span = self.timeline.selected
-        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self._from_thread))
-
-    def _from_thread(self, span_id: str | None) -> None:
-        at = None if span_id is None else self.timeline.forest.find(span_id)
-        if at is not None:
-            self.timeline.go_to(at)
-        self.focus_pane(self.timeline)
+        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self.go_to_span))
 
     def action_branch(self) -> None:
         """Go to the next branch."""

@@ -19,6 +19,9 @@ from ...analysis.text import wrap_at
 from ..keymap import bindings
 from .drawn import Drawable, Drawn, Run
 
+_NOT_WORDS = frozenset(("dim", "fold", "tool"))
+"""Styles of what stands beside a text: names, ids, times."""
+
 
 class Row(NamedTuple):
     """A row of the screen: a line, or a part of one."""
@@ -165,6 +168,17 @@ class LineView(Drawn):
         self.cursor = at
         # After the scrolling that shows the cursor, which would leave it on the last line of the page.
         self.call_after_refresh(self.scroll_to, y=max(at - 1, 0), animate=False)
+
+    @property
+    def phrase(self) -> str:
+        """What the user points at: what is looked for where it stands under the cursor, else the line's own words."""
+        if not self._rows:
+            return ""
+        line = self._rows[self.cursor].line
+        if self._pattern is not None and (match := self._pattern.search(line.text)) is not None:
+            return match.group()
+        words = [piece.text for piece in line.pieces if piece.style not in _NOT_WORDS]
+        return "".join(words).strip().rstrip(",") or line.text.strip()
 
     # Finding.
 
