@@ -26,7 +26,7 @@ from ._source import (
     iter_files,
     sources_of_file,
 )
-from ._unknown import looks_like
+from ._unknown import is_text
 
 MOST_FILES: Final = 500
 """Files that are looked at again and again; a bigger folder is read once."""
@@ -194,7 +194,7 @@ class _Tail:
             return
         form = format_of(head)
         if form is None:
-            self.mode = "whole" if looks_like(head) in ("plain text", "JSON that is no trace") else "never"
+            self.mode = "whole" if is_text(head) else "never"
         elif form.growth == "values":
             self.mode = "values" if head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{" else "whole"
         elif form.growth == "lines":

@@ -23,6 +23,8 @@ from ..replay.plan import plan_replay
 from ..replay.recording import Recording
 from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
+from ..store.library import library_folder
+from ..store.notebook import Notebook, notebook_beside
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .following import FileFollower
 from .trace_reading import TraceReading
@@ -53,6 +55,8 @@ class StoreSession(TraceReading):
         self._reader = library.reader() if library is not None else None
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
+        self._gone: set[str] = set()
+        """Replays that were thrown away."""
         self._store = Store.memory()
         self._files = FileFollower(self._store, Follower(paths)) if paths else None
         self._folder = TemporaryDirectory(prefix="retrospan-")
@@ -65,6 +69,9 @@ class StoreSession(TraceReading):
         self._lock = Lock()
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
+
+        beside = notebook_beside(Path(paths[0] if paths else "."))
+        self.notebook = Notebook(beside if library is None else library.user_file)
 
     def __enter__(self) -> StoreSession:
         return self
@@ -84,6 +91,12 @@ class StoreSession(TraceReading):
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
         return self._library is not None
 
+    def opened_as(self, row: TraceRow) -> str:
+        """The word that opens a trace again: its file, or the library; empty for the user's own."""
+        if self._library is None:
+            return row.source.partition("!")[0]
+        return "" if self._library.folder == library_folder() else f"--library={self._library.folder}"
+
     def version(self) -> int:
         """Another number whenever the library or the files have changed. Costs microseconds where they have not."""
         return self._store.generation if self._reader is None else self._reader.generation
@@ -97,10 +110,23 @@ class StoreSession(TraceReading):
         """How following the files stands; None for a library."""
         return None if self._files is None else self._files.now
 
+    def is_temporary(self, trace_id: str) -> bool:
+        """Whether a trace is a replay of this session that is not kept."""
+        return trace_id in self._replays and trace_id not in self._kept
+
     def remove(self, trace_id: str) -> None:
-        """Take a trace out of the library; one of this session's replays goes with the session anyway."""
-        if self._library is not None:
+        """Take a trace out of the library, or throw a temporary replay away; what was made from it stays.
+
+        Raises: ReplayError: it is a file.
+        """
+        if self.is_temporary(trace_id):
+            with self._lock:
+                self._gone.add(trace_id)
+                self._replays.pop(trace_id).unlink(missing_ok=True)
+        elif self._library is not None:
             self._library.remove([trace_id])
+        else:
+            raise ReplayError("only replays that were made here and not saved can be removed; this trace is a file")
 
     def receive(self, wanted: bool) -> None:
         """Start or stop the receiver of this session, a process of its own."""
@@ -124,7 +150,7 @@ class StoreSession(TraceReading):
 
     def traces(self) -> list[TraceRow]:
         """All traces, newest first, replays among them."""
-        here = self._store.traces()
+        here = [row for row in self._store.traces() if row.trace_id not in self._gone]
         if self._reader is None:
             return here
         kept = self._reader.traces()

@@ -23,7 +23,9 @@ from debugger.replay.model import (
     ReplayReport,
 )
 from debugger.replay.run import stop_here
+from debugger.store.notebook import Notebook
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from debugger.tui.exporting import ExportJob
 from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
@@ -255,13 +257,14 @@ class FakeSession:
         self.state_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
+        self.temporary: set[str] = set()
         self.kept: list[str] = []
+        self.exports: list[ExportJob] = []
         self.is_library = False
         self.has_changed = threading.Event()
         self.changes = 0
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
-        self.faithful = ""
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -274,10 +277,20 @@ class FakeSession:
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
 
+    @property
+    def notebook(self) -> Notebook:
+        return Notebook(Path("notes"))  # in the folder of the test
+
+    def opened_as(self, row: TraceRow) -> str:
+        return row.source
+
     def version(self) -> int:
         self.changes += self.has_changed.is_set()
         self.has_changed.clear()
         return self.changes
+
+    def is_temporary(self, trace_id: str) -> bool:
+        return trace_id in self.temporary
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")
@@ -358,8 +371,7 @@ class FakeSession:
         return sorted(out)
 
     def fidelity(self, trace_id: str) -> str:
-        self._asked("fidelity")
-        return self.faithful
+        return ""
 
     def track(self, trace_id: str) -> Track:
         self._asked("track")
@@ -427,6 +439,11 @@ class FakeSession:
         self._asked("keep")
         self.kept.append(trace_id)
         return Path("travel.replay-1.otlp.jsonl")
+
+    def export(self, job: ExportJob) -> Path:
+        self._asked("export")
+        self.exports.append(job)
+        return job.path
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         self._asked("branches")

@@ -24,6 +24,7 @@ PLACES = {
     "help": ["question_mark"],
     "issues": ["i"],
     "lineage": ["enter", "H", "x", "enter"],
+    "notebook": ["B"],
 }
 
 SMALL = (60, 16)

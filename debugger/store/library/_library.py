@@ -122,6 +122,11 @@ class Library:
         return Catalog.open(self._place.catalog)
 
     @property
+    def user_file(self) -> Path:
+        """The SQLite file that holds what users say; the notebook is in it as well."""
+        return self._place.catalog
+
+    @property
     def folder(self) -> Path:
         """Where the library lies."""
         return self._place.folder

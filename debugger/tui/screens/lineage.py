@@ -17,6 +17,7 @@ from ...analysis.places import Places, places_of
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural
 from ...errors import QueryCancelledError
+from ...store.notebook import Note
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -25,7 +26,7 @@ from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
-from .base import PaneScreen
+from .pinning import PinningScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class PhraseQuestion:
     span_id: str | None
 
 
-class LineageScreen(PaneScreen):
+class LineageScreen(PinningScreen):
     """The trail of a phrase.
 
     Args:
@@ -186,6 +187,16 @@ class LineageScreen(PaneScreen):
             return
         self.dismiss()
         self._go_to(span_id)
+
+    def action_pin(self) -> None:
+        """Pin the trail."""
+        if self.found is None or not self.found.steps:
+            self.say("There is no trail to pin.")
+            return
+        span_id = self.span_id or self.found.spans["step0"]
+        self.pin(self._session, Note(kind="lineage", title=f"where “{self.phrase}” came from",
+                                     body=self.found.document.text, source=self._session.opened_as(self._trace),
+                                     trace_id=self._trace.trace_id, span_id=span_id))  # fmt: skip
 
     def action_back(self) -> None:
         """Back to where the question was asked."""

@@ -84,8 +84,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
 
-    def __init__(self, session: Session, row: TraceRow) -> None:
+    def __init__(self, session: Session, row: TraceRow, span_id: str = "") -> None:
         super().__init__(session, row)
+        self._first = span_id
+        """The span to begin at, by the beginning of its id; empty once it was gone to."""
         self.family: tuple[TraceRow, ...] = (row,)
         self.ended = ""
         self._open: Latest[str, TraceModel] = Latest(self, "trace", self._find_trace, self._show_trace, self._no_trace)
@@ -279,6 +281,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._rhythm.ask(model.forest)
         if self.follows and len(model.forest):
             self.timeline.place(model.newest)
+        self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
         if 0 < len(model.forest) <= MOST_JUDGED:
@@ -289,6 +292,17 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def _show_fidelity(self, _: str, word: str) -> None:
         self._faithful = word
         self.draw_header()
+
+    def _go_to_first(self) -> None:
+        wanted, self._first = self._first, ""
+        if not wanted:
+            return
+        rows = self.timeline.forest.rows
+        at = next((i for i, row in enumerate(rows) if row.span_id.startswith(wanted)), None)
+        if at is None:
+            self.say(f"There is no span in this trace whose id begins with {wanted}.", warning=True)
+        else:
+            self.timeline.go_to(at)
 
     def _show_family(self, _: str, family: tuple[TraceRow, ...]) -> None:
         self.family = family

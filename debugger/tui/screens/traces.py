@@ -69,10 +69,12 @@ class TracesScreen(PaneScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
 
-    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
+    def __init__(self, session: Session, clock: Callable[[], float], start: tuple[str, str] = ("", "")) -> None:
         super().__init__()
         self._session = session
         self._clock = clock
+        self._start = start
+        """The trace and the span to go to once all is loaded; empty texts for none."""
         self._stop_loading = False
         self._loading = True
         self._began = clock()
@@ -153,7 +155,9 @@ class TracesScreen(PaneScreen):
     def offered(self, binding: Binding) -> Binding | None:
         """Esc is offered while it does something."""
         if binding.id in ("traces.remove", "traces.receive") and not self._session.is_library:
-            return None
+            row = self.query_one(TraceList).selected
+            is_temporary = row is not None and self._session.is_temporary(row.trace_id)
+            return binding if is_temporary and binding.id == "traces.remove" else None
         if binding.id == "traces.receive" and self._receives:
             return replace(binding, description="stop receiving")
         if binding.id != "traces.cancel":
@@ -244,6 +248,10 @@ class TracesScreen(PaneScreen):
         table.empty_text = ("Loading…",) if self._loading else EMPTY_LIBRARY if self._session.is_library else EMPTY
         table.show(rows)
         self._draw()
+        if self._start[0] and not self._loading:
+            (trace_id, span_id), self._start = self._start, ("", "")
+            if not self.open_trace(trace_id, span_id):
+                self.say(f"There is no trace whose id begins with {trace_id}.", warning=True)
 
     def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
@@ -260,6 +268,18 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is not None:
             self.app.push_screen(TraceScreen(self._session, row))
+
+    def lists(self, trace_id: str) -> bool:
+        """Whether a trace is here, by the beginning of its id."""
+        return any(row.trace_id.startswith(trace_id) for row in self.query_one(TraceList).traces)
+
+    def open_trace(self, trace_id: str, span_id: str) -> bool:
+        """Open a trace at a span, both by the beginning of their ids; False where the trace is not here."""
+        rows = self.query_one(TraceList).traces
+        row = next((row for row in rows if row.trace_id.startswith(trace_id)), None)
+        if row is not None:
+            self.app.push_screen(TraceScreen(self._session, row, span_id))
+        return row is not None
 
     def action_filter(self) -> None:
         """Type a filter."""
@@ -336,13 +356,13 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is None:
             return
-        if not self._session.is_library:
-            self.say("Only traces of the library can be removed; these are files.")
+        is_temporary = self._session.is_temporary(row.trace_id)
+        if not self._session.is_library and not is_temporary:
+            self.say("Only replays made here and not saved can be removed; this trace is a file, which stays yours.")
         elif self._doomed != row.trace_id:
             self._doomed = row.trace_id
-            self.say(
-                f"d once more removes {trace_name(row.name)} from the library; any other trace is safe.", warning=True
-            )
+            where = "for good: it is a replay that was not saved" if is_temporary else "from the library"
+            self.say(f"d once more removes {trace_name(row.name)} {where}; any other trace is safe.", warning=True)
         else:
             self._doomed = None
             self._remove.ask(row.trace_id)
@@ -352,7 +372,7 @@ class TracesScreen(PaneScreen):
 
     def _removed(self, _: str, __: None) -> None:
         self._list.ask(None)
-        self.say("Removed. Loading its file again brings it back.")
+        self.say("Removed. Loading its file again brings it back." if self._session.is_library else "Removed.")
 
     def _not_removed(self, _: str, error: Exception) -> None:
         self._failed(None, error, "the trace could not be removed")

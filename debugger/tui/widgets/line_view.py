@@ -260,14 +260,20 @@ class LineView(Drawn):
 
     # Taking text away.
 
-    def action_copy(self) -> None:
-        """Copy the text under the cursor, all of it, also what is folded away."""
+    @property
+    def text_here(self) -> str:
+        """The text under the cursor, all of it, also what is folded away."""
         if not self._rows:
-            raise SkipAction
+            return ""
         key = self._rows[self.cursor].key
         block = next(block for block in self.document.blocks if block.key == key)
-        text = "\n".join(" " * line.indent + line.text for line in block.lines)
-        self.post_message(self.Taken(dedent(text).strip("\n"), "the text under the cursor", to_file=False))
+        return dedent("\n".join(" " * line.indent + line.text for line in block.lines)).strip("\n")
+
+    def action_copy(self) -> None:
+        """Copy the text under the cursor."""
+        if not self._rows:
+            raise SkipAction
+        self.post_message(self.Taken(self.text_here, "the text under the cursor", to_file=False))
 
     def action_copy_all(self) -> None:
         """Copy everything."""
