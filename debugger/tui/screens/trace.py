@@ -34,6 +34,7 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from .compare import CompareScreen
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
 from .trace_findings import TraceFindings
@@ -375,6 +376,17 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         """Show the conversation of the whole trace."""
         span = self.timeline.selected
         self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self.go_to_span))
+
+    def action_compare(self) -> None:
+        """Compare a replay with its recording, a recording with its newest replay."""
+        others = [row for row in self.family if row.trace_id != self.row.trace_id]
+        origin = next((row for row in others if row.trace_id == self.row.origin_trace_id), None)
+        if not others:
+            self.say("This trace has no replay to compare it with; space and c in the list compare any two.")
+        elif origin is not None:
+            self.app.push_screen(CompareScreen(self._session, origin, self.row))
+        else:
+            self.app.push_screen(CompareScreen(self._session, self.row, others[-1]))
 
     def action_branch(self) -> None:
         """Go to the next branch."""
