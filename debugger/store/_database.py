@@ -141,6 +141,18 @@ class Database:
             raise
         cursor.commit()
 
+    def copy_to(self, path: Path) -> None:
+        """Write all tables to a new database file."""
+        cursor = self._cursor()
+        cursor.execute(f"attach '{quoted(path)}' as copied (recovery_mode no_wal_writes)")
+        try:
+            for (table,) in cursor.execute(
+                "select table_name from duckdb_tables() where database_name = 'memory'"
+            ).fetchall():
+                cursor.execute(f"create table copied.{table} as from memory.{table}")
+        finally:
+            cursor.execute("detach copied")
+
     def interrupt(self, thread_ident: int) -> None:
         """End the query that a thread is running; its call raises QueryCancelledError."""
         with self._lock:

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -28,6 +28,7 @@ TITLES: dict[Group, str] = {
     "thread": "conversation of the trace",
     "replay": "replay",
     "report": "report of a replay",
+    "compare": "two traces compared",
     "question": "before a replay",
     "fork": "change before a fork",
     "ask": "a call without a recorded answer",
@@ -100,6 +101,10 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
+        _key("traces.mark", "space", "mark", "mark", "Mark the trace under the cursor for a comparison, or take its "
+             "mark away"),
+        _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
+             "replay its recording, with the one under the cursor", show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
              "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
@@ -136,7 +141,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
              "while its tab is on the screen, else the whole trace; asks first", show=True),
         _key("trace.fork", "E", "fork", "edit and fork", "Change a message, the system text, the model, a tool or its "
-             "result at this span, and run on from there; asks first"),
+             "result at this span, and run on from there; asks first", show=True),
         _key("trace.search", "slash", "search", "search", "Search this trace: words in names, messages, arguments, "
              "results and attributes, and keys such as kind:llm tokens>5k error:true model:gpt* duration>2s; "
              "tab completes", show=True),
@@ -150,6 +155,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "stretches that were waited for are solid"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
              "the recording and its replays in turn"),
+        _key("trace.compare", "c", "compare", "compare", "Compare this replay with its recording, or a recording with "
+             "its newest replay"),
         _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
              "recording; replays that are not saved are gone when Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
@@ -279,6 +286,16 @@ _KEYS: dict[Group, list[Binding]] = {
              show=True),
         _key("replay.save", "s", "save", "save", "Keep the replay: write its trace to a file beside the recording; "
              "replays that are not saved are gone when Retrospan is left", show=True),
+    ],
+    "compare": [
+        _key("compare.next", "n,x", "difference(1)", "next difference", "Go to the next call that differs", show=True),
+        _key("compare.previous", "N,X", "difference(-1)", "previous difference", "Go to the previous call that "
+             "differs"),
+        _key("compare.open", "enter", "open", "details", "Go to what differs in this call", show=True),
+        _key("compare.only", "f", "only", "only differences", "Show only the calls that differ, or all again",
+             show=True),
+        _key("compare.swap", "s", "swap", "swap", "Exchange left and right"),
+        _key("compare.back", "escape", "back", "back", "Back to the calls, then to where you came from", show=True),
     ],
     "question": [
         _key("question.start", "enter", "start", "start", "Start the replay", show=True),

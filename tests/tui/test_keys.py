@@ -21,6 +21,7 @@ PLACES = {
     "question": ["enter", "r"],
     "replay": ["enter", "r", "enter"],
     "result": ["enter", "r", "enter", "tab"],
+    "compare": ["space", "c"],
     "help": ["question_mark"],
     "issues": ["i"],
     "lineage": ["enter", "H", "x", "enter"],

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 
 from ...errors import LibraryError, QueryCancelledError
+from .._console import Part
 from .._database import Database, collector_off, connect, quoted, sql_text
 from ..rows import TraceRow
 from ._catalog import Catalog, Segment
@@ -186,6 +187,18 @@ class Segments(Database):
             for trace_id, attached in self._homes(view).items():
                 out[attached.segment.name].append(trace_id)
             return out
+
+    def parts(self) -> list[Part]:
+        """The segments, each with those of its traces that do not count."""
+        with self._looking() as view:
+            homes = self._homes(view)
+            return [
+                Part(
+                    path=self._place.segments / attached.segment.name,
+                    hidden=[trace_id for trace_id in attached.ids or () if homes.get(trace_id) is not attached],
+                )
+                for attached in view.segments
+            ]
 
     def _homes(self, view: View) -> dict[str, Attached]:
         kept = self._home

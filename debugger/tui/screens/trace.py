@@ -34,6 +34,7 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from .compare import CompareScreen
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
 from .trace_findings import TraceFindings
@@ -49,6 +50,8 @@ _ENDED = {
     "cancelled": "cancelled",
 }
 
+MOST_JUDGED = 5_000
+"""Spans of a trace whose fidelity is found out on opening; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -106,6 +109,11 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._critical: Latest[Forest, CriticalPath] = Latest(
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
+        self._fidelity: Latest[str, str] = Latest(
+            self, "fidelity", session.fidelity, self._show_fidelity, self._no_family
+        )
+        self._faithful = ""
+        """How faithful the trace is, once that was found out."""
         self.follows = False
         """The cursor goes to each new span."""
         self._issues: Latest[None, Document] = Latest(
@@ -157,6 +165,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             yield Run("  following", "good")
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
+        if self._faithful:
+            yield Run(f"  {self._faithful}", "good" if self._faithful == "exact" else "warning")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -275,8 +285,14 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
+        if 0 < len(model.forest) <= MOST_JUDGED:
+            self._fidelity.ask(self.row.trace_id)
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _show_fidelity(self, _: str, word: str) -> None:
+        self._faithful = word
+        self.draw_header()
 
     def _go_to_first(self) -> None:
         wanted, self._first = self._first, ""
@@ -360,6 +376,17 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         """Show the conversation of the whole trace."""
         span = self.timeline.selected
         self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self.go_to_span))
+
+    def action_compare(self) -> None:
+        """Compare a replay with its recording, a recording with its newest replay."""
+        others = [row for row in self.family if row.trace_id != self.row.trace_id]
+        origin = next((row for row in others if row.trace_id == self.row.origin_trace_id), None)
+        if not others:
+            self.say("This trace has no replay to compare it with; space and c in the list compare any two.")
+        elif origin is not None:
+            self.app.push_screen(CompareScreen(self._session, origin, self.row))
+        else:
+            self.app.push_screen(CompareScreen(self._session, self.row, others[-1]))
 
     def action_branch(self) -> None:
         """Go to the next branch."""

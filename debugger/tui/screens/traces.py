@@ -25,8 +25,8 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
-from .base import PaneScreen
 from .list_header import following_pieces, receiver_pieces
+from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
@@ -64,7 +64,7 @@ class LoadMoved(Message):
         return isinstance(message, LoadMoved)
 
 
-class TracesScreen(PaneScreen):
+class TracesScreen(MarkingScreen):
     """The list of traces. It loads the input itself, once."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
