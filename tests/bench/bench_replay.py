@@ -167,7 +167,7 @@ def side_by_side(count: int) -> Iterator[str]:
         floor = (time.perf_counter() - began) / 10
         for more in (["--agent", f"{program}:small"], ["--rebuild"]):
             began = time.perf_counter()
-            command = [sys.executable, "-m", "debugger", "replay", str(folder), "--json", *more]
+            command = [str(Path(sys.executable).with_name("retrospan")), "replay", str(folder), "--json", *more]
             reports = json.loads(subprocess.run(command, stdout=subprocess.PIPE).stdout)
             each = (time.perf_counter() - began) / count
             assert len(reports) == count
