@@ -17,7 +17,7 @@ from ._view import View, text, whole
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "logfire"
-version: Final = 1
+version: Final = 2
 
 _TEMPLATE: Final = "logfire.msg_template"
 _LEVEL: Final = "logfire.level_num"
@@ -100,6 +100,10 @@ def _fill_llm(draft: Draft) -> None:
         draft.inputs = given or (messages_of(request, "user") if _has_messages(request) else None)
     if draft.outputs is None:
         draft.outputs = said.outputs or _answer(draft) or (messages_of(output, "assistant") if output else None)
+    if draft.outputs is None and isinstance(response := draft.peek("response"), Mapping) and response.get("output"):
+        draft.outputs = messages_of(response, "assistant")  # the Responses API's own object
+        while draft.inputs and draft.inputs[-1].role == "assistant":
+            draft.inputs = draft.inputs[:-1]  # the answer, which the Agents SDK's events hold behind the question
     draft.finish_reasons = draft.finish_reasons or said.finish_reasons or None
     if draft.tools is None and "tools" in request:
         draft.tools = tool_definitions_of(request["tools"])
