@@ -84,6 +84,24 @@ class QueryCancelledError(StoreError):
         super().__init__(f"query {query!r} was cancelled")
 
 
+class SqlError(StoreError):
+    """A query of the user that is not answered.
+
+    Args:
+        reason: why, in the words of the database where it refused it.
+        line: line of the query that is at fault, from 1; None where no place is known.
+        column: character of that line, from 1.
+        hint: what to do.
+    """
+
+    def __init__(self, reason: str, *, line: int | None = None, column: int | None = None, hint: str = "") -> None:
+        self.reason = reason
+        self.line = line
+        self.column = column
+        place = "" if line is None else f"line {line}, character {column}: "
+        super().__init__(f"{place}{reason}", hint=hint)
+
+
 class LibraryError(StoreError):
     """The library cannot be opened, read or written."""
 

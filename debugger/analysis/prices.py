@@ -66,7 +66,7 @@ def computed_cost(call: Call) -> ComputedCost | None:
     model = call.response_model or call.model
     if given is None or (usage.output_tokens is None and call.kind == "llm") or model is None or call.provider is None:
         return None
-    if min(given, told, cached) < 0 or cached > given or not _is_installed():
+    if min(given, told, cached) < 0 or cached > given or _installed() is None:
         return None
     try:
         moment = datetime.fromtimestamp(call.start_unix_nano / 1_000_000_000, UTC)
@@ -80,11 +80,12 @@ def computed_cost(call: Call) -> ComputedCost | None:
 
 
 @lru_cache(maxsize=1)
-def _is_installed() -> bool:
+def _installed() -> str | None:
+    """The version of the price list. Kept: asking reads the package's files, 3 ms for each call of a trace."""
     try:
-        return bool(version(_PACKAGE))
+        return version(_PACKAGE)
     except PackageNotFoundError:
-        return False
+        return None
 
 
 def _price(model: str, provider: str, given: int, told: int, cached: int, moment: datetime) -> ComputedCost | None:
@@ -97,7 +98,7 @@ def _price(model: str, provider: str, given: int, told: int, cached: int, moment
         return None  # no such provider or model in the list, or a usage that it has no price for
     return ComputedCost(
         nano_usd=round(found.total_price * 1_000_000_000),
-        prices=f"{_PACKAGE} {version(_PACKAGE)}",
+        prices=f"{_PACKAGE} {_installed()}",
         priced_as=f"{found.provider.id}/{found.model.id}",
         price_date=moment.date().isoformat(),
     )

@@ -36,6 +36,8 @@ def ask_on(heard: TextIO, terminal: TextIO, question: Question) -> Supplied:
     from runtime.journal import Supplied
     from runtime.messages import ErrorInfo
 
+    from ..replay.editing import supplied_value
+
     asked = question.request[-1] if question.kind == "llm" and question.request else question.request
     _write(terminal, f"\n? {question.kind} {question.name}: {question.reason}")
     _write(terminal, f"  asked:    {_shown(asked)}")
@@ -51,14 +53,7 @@ def ask_on(heard: TextIO, terminal: TextIO, question: Question) -> Supplied:
         return Supplied(kind="live")
     if text.startswith("!error"):
         return Supplied(kind="error", error=ErrorInfo("Error", text.removeprefix("!error").strip() or "failed"))
-    return Supplied(kind="result", value=_value(text) if text else question.proposal)
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    return Supplied(kind="result", value=supplied_value(question.kind, text) if text else question.proposal)
 
 
 def _write(terminal: TextIO, text: str) -> None:

@@ -188,12 +188,16 @@ def named_function(word: str) -> str:
 
     Raises: ReplayError: it names no function.
     """
+    from ..replay.program.javascript import ENDINGS
+
     name, _, target = word.partition("=")
     where, _, function = target.rpartition(":")
-    if not (name and where and function.isidentifier()) or (where.endswith(".py") and not Path(where).is_file()):
+    if not (name and where and function.isidentifier()) or (
+        where.endswith((".py", *ENDINGS)) and not Path(where).is_file()
+    ):
         raise ReplayError(
             f"--tool {word!r} names no function of the program",
-            hint="write NAME=FILE.py:FUNCTION with a file that is there, or NAME=MODULE:FUNCTION",
+            hint="write NAME=FILE:FUNCTION with a file (.py, .js, .mjs, .ts) that is there, or NAME=MODULE:FUNCTION",
         )
     return word
 

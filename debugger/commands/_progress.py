@@ -17,6 +17,8 @@ _PLAIN_S: Final = 10.0
 """Between two lines where there is no terminal."""
 _RATE_AFTER_S: Final = 1.0
 """Before that, a rate means nothing."""
+_MINUTE_S: Final = 60
+"""Below it the time left is told in whole seconds: nobody knows it better."""
 
 
 class Progress:
@@ -67,5 +69,5 @@ def progress_text(progress: LoadProgress, seconds: float) -> str:
         parts.append(f"{progress.spans / seconds:,.0f} spans/s")
         if total and 0 < done < total:
             left = int(seconds * (total - done) / done) + 1
-            parts.append(f"{duration(left * 1_000_000_000)} left")
+            parts.append(f"{f'{left} s' if left < _MINUTE_S else duration(left * 1_000_000_000)} left")
     return f"reading: {', '.join(parts)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DebuggerError
-from ._input import add_library, open_library, path_word
+from ._input import add_library, id_word, open_library, path_word
 
 if TYPE_CHECKING:
     from ..store import Library
@@ -23,6 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("paths", metavar="PATH", nargs="*", type=path_word, help="file, folder, .gz or .zip")
     add_library(parser)
+    parser.add_argument("--trace", metavar="ID", type=id_word, help="open this trace; the first digits of its id do")
+    parser.add_argument("--span", metavar="ID", type=id_word, help="and go to this span of it")
     parser.add_argument(
         "--agent",
         metavar="FILE.py:NAME",
@@ -48,7 +50,10 @@ def run(args: Namespace) -> int:
         from ..replay.entry import named_by_user
 
         named_by_user(args.agent)  # Raises here and now, not at the first replay.
-    return open_screen(args.paths, args.agent, None if args.paths else open_library(args))
+    if args.span and not args.trace:
+        raise DebuggerError("--span needs the trace that it is in", hint="name it with --trace")
+    start = ((args.trace or "").lower(), (args.span or "").lower())
+    return open_screen(args.paths, args.agent, None if args.paths else open_library(args), start)
 
 
 def _meant(word: str) -> str:
@@ -69,12 +74,18 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def open_screen(paths: Sequence[str | Path], agent: str | None = None, library: Library | None = None) -> int:
+def open_screen(
+    paths: Sequence[str | Path],
+    agent: str | None = None,
+    library: Library | None = None,
+    start: tuple[str, str] = ("", ""),
+) -> int:
     """Run the app until the user leaves it; its exit code."""
     from ..tui.app import RetrospanApp
+    from ..tui.settings import read_settings, settings_path
     from ..tui.store_session import StoreSession
 
     with StoreSession(paths, agent, library) as session:
-        app = RetrospanApp(session)
+        app = RetrospanApp(session, settings=read_settings(settings_path()), start=start)
         app.run()
         return app.return_code or 0

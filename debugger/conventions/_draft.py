@@ -52,6 +52,8 @@ class Draft:
         self.output_schema: dict[str, Any] | None = None
         self.error_message: str | None = None
         """Where the status says nothing."""
+        self.is_status_of_others = False
+        """The span has what only a success gives, and an error of another span was copied into its status."""
 
     def value(self, key: str) -> Any:
         """An attribute; JSON text parsed, cut JSON as far as it goes."""
@@ -132,6 +134,8 @@ class Draft:
         )
 
     def _error(self) -> ErrorInfo | None:
+        if self.is_status_of_others:
+            return None
         error = error_of(self.span, self.facts.error_type)
         if error is not None and not error.message.strip() and self.error_message:
             return ErrorInfo(error.type, self.error_message)

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from runtime.messages import Call, ToolCallPart, ToolCallResponsePart, parse_json_text
+from runtime.messages import (
+    Call,
+    ToolCallPart,
+    ToolCallResponsePart,
+    canonical_json,
+    json_safe,
+    parse_json_text,
+)
 
 _OWN: Final = frozenset((None, "retrospan", "rejelly"))
 ID: Final = "the tool call's id is that of the model's tool call"
@@ -39,6 +46,7 @@ def join(calls: Sequence[Call]) -> list[Call]:
     for one in asked:
         if one.part.id is not None:
             by_id.setdefault(one.part.id, one)
+    parts: dict[int, ToolCallPart] = {}
     # Those that name their call first: what they take is not open to the others.
     for i in sorted(open_tools, key=lambda i: out[i].tool_call_id is None):
         call_id = out[i].tool_call_id
@@ -46,10 +54,12 @@ def join(calls: Sequence[Call]) -> list[Call]:
         if found is not None:
             found.is_taken = True
             out[i] = _with_request(out[i], found.part)
-    if any(_needs_result(out[i]) for i in open_tools):
-        results = _results(out)
+            parts[i] = found.part
+    if any(_needs_result(out[i], parts.get(i)) for i in open_tools):
+        results, nameless = _results(out)
         for i in open_tools:
-            out[i] = _with_result(out[i], results)
+            if _needs_result(out[i], parts.get(i)):
+                out[i] = _with_result(out[i], results, nameless)
     return out
 
 
@@ -99,25 +109,45 @@ def _with_request(call: Call, part: ToolCallPart) -> Call:
     return replace(call, inferred=(*call.inferred, *notes), **changes) if changes else call
 
 
-def _needs_result(call: Call) -> bool:
-    return not call.has_result and call.error is None and call.tool_call_id is not None and not call.aborted
+def _needs_result(call: Call, asked: ToolCallPart | None) -> bool:
+    known = call.tool_call_id is not None or asked is not None
+    return known and not call.has_result and call.error is None and not call.aborted
 
 
-def _results(calls: Iterable[Call]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _results(calls: Iterable[Call]) -> tuple[dict[str, Any], dict[bytes, list[Any]]]:
+    """The results in requests: by the id of their call, and by name and arguments where calls have no ids (Gemini)."""
+    by_id: dict[str, Any] = {}
+    nameless: dict[bytes, list[Any]] = {}
     for call in calls:
-        if call.kind == "llm":
-            for message in call.input_messages or ():
-                for part in message.parts:
-                    if isinstance(part, ToolCallResponsePart) and part.id is not None:
-                        out.setdefault(part.id, part.response)
-    return out
+        if call.kind != "llm":
+            continue
+        waiting: list[ToolCallPart] = []
+        for message in call.input_messages or ():
+            asked = [part for part in message.parts if isinstance(part, ToolCallPart) and part.id is None]
+            waiting = asked or waiting
+            for part in message.parts:
+                if not isinstance(part, ToolCallResponsePart):
+                    continue
+                if part.id is not None:
+                    by_id.setdefault(part.id, part.response)
+                elif waiting:
+                    told = nameless.setdefault(_request_key(waiting.pop(0)), [])
+                    if part.response not in told:
+                        told.append(part.response)
+    return by_id, nameless
 
 
-def _with_result(call: Call, results: Mapping[str, Any]) -> Call:
-    call_id = call.tool_call_id
-    if call_id is None or not _needs_result(call) or call_id not in results:
+def _request_key(part: ToolCallPart) -> bytes:
+    return canonical_json(json_safe([part.name, parse_json_text(part.arguments)])[0])
+
+
+def _with_result(call: Call, results: Mapping[str, Any], nameless: Mapping[bytes, list[Any]]) -> Call:
+    if call.tool_call_id is not None:
+        fits = [results[call.tool_call_id]] if call.tool_call_id in results else []
+    else:
+        fits = nameless.get(_request_key(ToolCallPart(None, call.tool_name or "", call.arguments)), [])
+    if len(fits) != 1:
         return call
-    result = parse_json_text(results[call_id])
+    result = parse_json_text(fits[0])
     lost = None if call.lost == "the result was not recorded" else call.lost
     return replace(call, result=result, has_result=True, lost=lost, inferred=(*call.inferred, RESULT))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from runtime.messages import Call, CallKind, Usage
+from runtime.messages import Call, CallKind, ToolCallPart, Usage, text_of
 
 _OWN: Final = frozenset(("retrospan", "rejelly"))
 """Conventions whose spans are never the twin of a foreign one: restore needs them as they are."""
@@ -120,6 +120,8 @@ def _filled(call: Call, twin: Call) -> Call:
     for name in _WIDE:
         if getattr(call, name) is None and (value := getattr(twin, name)) is not None:
             changes[name] = value
+    if _asks_more(twin, call):
+        changes["output_messages"] = twin.output_messages
     if not call.parameters and twin.parameters:
         changes["parameters"] = twin.parameters
     if not call.has_result and twin.has_result:
@@ -132,6 +134,15 @@ def _filled(call: Call, twin: Call) -> Call:
     mine, theirs = call.usage, twin.usage
     fields = {name: v if (v := getattr(mine, name)) is not None else getattr(theirs, name) for name in Usage.__slots__}
     return replace(call, usage=Usage(**fields), **changes)
+
+
+def _asks_more(twin: Call, call: Call) -> bool:
+    """Whether the twin's answer is the same one with the tool calls that this one lacks (Mastra's inner span)."""
+    mine, theirs = call.output_messages, twin.output_messages
+    if call.kind != "llm" or mine is None or theirs is None or text_of(mine).strip() != text_of(theirs).strip():
+        return False
+    asked = [any(isinstance(p, ToolCallPart) for m in said for p in m.parts) for said in (mine, theirs)]
+    return asked == [False, True]
 
 
 _WIDE: Final = (

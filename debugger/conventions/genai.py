@@ -18,7 +18,7 @@ from ._message_events import DETAILS, conversation, of_logs, of_span
 from ._view import Promoted, View, text
 
 name: Final = "genai"
-version: Final = 2
+version: Final = 3
 
 _OPERATION: Final = "gen_ai.operation.name"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -218,7 +218,7 @@ def _fill_tool_from_function(draft: Draft) -> None:
 
 
 def _finish_reasons(attributes: dict[str, Any], outputs: tuple[Message, ...] | None) -> tuple[str, ...] | None:
-    reasons = attributes.get("gen_ai.response.finish_reasons")
+    reasons = attributes.get("gen_ai.response.finish_reasons", attributes.get("anthropic.message.stop_reason"))
     if isinstance(reasons, str):
         reasons = parse_json_text(reasons)
         reasons = reasons if isinstance(reasons, list) else [reasons]

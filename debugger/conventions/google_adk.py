@@ -18,14 +18,16 @@ from .shapes import messages_of, parts_of, tool_definitions_of
 from runtime.messages import Message, TextPart, parse_json_text  # isort: skip
 
 name: Final = "google_adk"
-version: Final = 1
+version: Final = 2
 
 _PREFIX: Final = "gcp.vertex.agent."
 _SCOPE: Final = "gcp.vertex.agent"
 _MARKS: Final = (f"{_PREFIX}event_id", f"{_PREFIX}invocation_id", f"{_PREFIX}session_id")
 _MERGED: Final = "(merged tools)"
 _NOTHING: Final = ("N/A", "{}", "")
-_NO_PARAMETERS: Final = frozenset(("system_instruction", "tools", "http_options", "labels", "response_schema"))
+_SYSTEM: Final = ("system_instruction", "systemInstruction")
+_NO_PARAMETERS: Final = frozenset((*_SYSTEM, "tools", "http_options", "httpOptions", "labels", "response_schema"))
+_TOOL: Final = "execute_tool "
 
 marks: Final = frozenset(_MARKS)
 scopes: Final = frozenset((_SCOPE,))
@@ -46,6 +48,9 @@ def narrow(view: View, facts: Facts) -> None:
         facts.kind = "llm"
     elif facts.kind is None and view.name.split(" ", 1)[0] == "invocation":
         facts.kind = "chain"
+    elif facts.kind is None and view.name.startswith(_TOOL):
+        # The JavaScript version writes nothing else on a tool's span when the tool has failed.
+        facts.kind, facts.tool_name = "tool", facts.tool_name or text(view.name.removeprefix(_TOOL))
 
 
 def fill(draft: Draft) -> None:
@@ -75,10 +80,10 @@ def _fill_llm(draft: Draft) -> None:
     if response is not None:
         content = response.get("content")
         if draft.outputs is None and isinstance(content, Mapping):
-            reason = text(response.get("finish_reason"))
+            reason = text(response.get("finish_reason")) or text(response.get("finishReason"))
             parts = tuple(parts_of(content.get("parts") or []))
             draft.outputs = (Message("assistant", parts, None, reason.lower() if reason else None),)
-        draft.response_model = draft.response_model or text(response.get("model_version"))
+        draft.response_model = draft.response_model or text(response.get("model_version", response.get("modelVersion")))
 
 
 def _object(draft: Draft, key: str) -> Mapping[str, Any] | None:
@@ -89,7 +94,7 @@ def _object(draft: Draft, key: str) -> Mapping[str, Any] | None:
 
 
 def _system(config: Mapping[str, Any]) -> Message | None:
-    value = parse_json_text(config.get("system_instruction"))
+    value = parse_json_text(next((config[key] for key in _SYSTEM if config.get(key)), None))
     if isinstance(value, str) and value:
         return Message("system", (TextPart(value),))
     messages = messages_of(value, "system") if value else ()

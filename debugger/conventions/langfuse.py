@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from runtime.messages import CallKind
 
+from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, nano_usd
 from ._record import details, first_count
@@ -14,7 +15,7 @@ from ._view import View
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "langfuse"
-version: Final = 1
+version: Final = 2
 
 _PREFIX: Final = "langfuse.observation."
 _TYPE: Final = f"{_PREFIX}type"
@@ -22,6 +23,7 @@ _LEVEL: Final = f"{_PREFIX}level"
 _MODEL: Final = f"{_PREFIX}model.name"
 _USAGE: Final = f"{_PREFIX}usage_details"
 _COST: Final = f"{_PREFIX}cost_details"
+_METADATA: Final = f"{_PREFIX}metadata."
 _MARKS: Final = (_TYPE, _MODEL, f"{_PREFIX}input", _LEVEL)
 _KINDS: Final[dict[str, CallKind]] = {
     "agent": "agent",
@@ -58,13 +60,31 @@ def narrow(view: View, facts: Facts) -> None:
         facts.tool_name = facts.tool_name or view.name or None
     usage, cost = details(get(_USAGE)), details(get(_COST))
     if facts.input_tokens is None:
-        facts.input_tokens = first_count(usage, _INPUT)
+        facts.input_tokens = _asked_tokens(usage)
     if facts.output_tokens is None:
         facts.output_tokens = first_count(usage, _OUTPUT)
     if facts.cost_nano_usd is None:
         facts.cost_nano_usd = nano_usd(cost.get("total"))
     if facts.error_type is None and get(_LEVEL) == "ERROR":
         facts.error_type = "error"
+
+
+def _asked_tokens(usage: Mapping[str, Any]) -> int | None:
+    """All tokens of the request. Where the total proves it, cached and audio tokens were taken out of the input."""
+    given, answered, total = first_count(usage, _INPUT), first_count(usage, _OUTPUT), first_count(usage, ("total",))
+    if given is None or answered is None or total is None or total <= given + answered:
+        return given
+    apart = {side: sum(_counts(usage, f"{side}_")) for side in ("input", "output")}
+    return given + apart["input"] if given + answered + apart["input"] + apart["output"] == total else given
+
+
+def _counts(usage: Mapping[str, Any], prefix: str) -> list[int]:
+    """The parts that are counted beside a side's own number; ``input_tokens`` is the number itself."""
+    return [
+        value
+        for key, value in usage.items()
+        if key.startswith(prefix) and key not in (*_INPUT, *_OUTPUT) and type(value) is int and value >= 0
+    ]
 
 
 def fill(draft: Draft) -> None:
@@ -95,9 +115,13 @@ def fill(draft: Draft) -> None:
 def _fill_llm(draft: Draft) -> None:
     given = draft.value(f"{_PREFIX}input")
     if draft.inputs is None and given is not None:
-        draft.inputs = messages_of(given, "user")
+        # Of a Responses request the system text and the tools stand among the metadata.
+        system = draft.content.system(draft.attributes, f"{_METADATA}instructions")
+        draft.inputs = with_system(system, messages_of(given, "user"))
     if draft.tools is None and isinstance(given, Mapping) and "tools" in given:
         draft.tools = tool_definitions_of(given["tools"])
+    if draft.tools is None and f"{_METADATA}tools" in draft.attributes:
+        draft.tools = tool_definitions_of(draft.value(f"{_METADATA}tools"))
     got = draft.value(f"{_PREFIX}output")
     if draft.outputs is None and got is not None:
         draft.outputs = messages_of(got, "assistant")

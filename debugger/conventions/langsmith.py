@@ -5,6 +5,7 @@ Source: LangSmith, "Trace with OpenTelemetry", table of attributes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from runtime.messages import CallKind
@@ -15,7 +16,7 @@ from ._record import fill_record
 from ._view import View, text
 
 name: Final = "langsmith"
-version: Final = 1
+version: Final = 2
 
 _KIND: Final = "langsmith.span.kind"
 _MARKS: Final = (_KIND, "langsmith.trace.name", "langsmith.trace.session_name", "langsmith.trace.session_id")
@@ -58,5 +59,12 @@ def narrow(view: View, facts: Facts) -> None:
 
 def fill(draft: Draft) -> None:
     """Messages, tool call and usage."""
-    fill_record(draft, draft.value("gen_ai.prompt"), draft.value("gen_ai.completion"))
+    got = draft.value("gen_ai.completion")
+    if got is None and draft.facts.error_type is None:
+        # The JavaScript SDK notes what failed as an exception and sets the status to OK all the same.
+        exceptions = [event.attributes for event in draft.span.events if event.name == "exception"]
+        draft.facts.error_type = text(exceptions[-1].get("exception.type")) if exceptions else None
+    if draft.kind != "llm" and isinstance(got, Mapping) and set(got) == {"outputs"}:
+        got = got["outputs"]  # the JavaScript SDK's wrapper around what is no object
+    fill_record(draft, draft.value("gen_ai.prompt"), got)
     draft.conversation_id = draft.conversation_id or draft.first_text(*_SESSIONS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import CallKind
+from runtime.messages import CallKind, TextPart
 
 from ._draft import Draft
 from ._facts import Facts, Names
@@ -16,7 +16,7 @@ from ._record import fill_record
 from ._view import View, text
 
 name: Final = "mastra"
-version: Final = 1
+version: Final = 2
 
 _TYPE: Final = "mastra.span.type"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -50,6 +50,8 @@ def narrow(view: View, facts: Facts) -> None:
     facts.kind = facts.kind or _KINDS.get(str(view.attributes.get(_TYPE)))
     if facts.kind == "agent":
         facts.fill(view.attributes, NAMES)
+    if facts.provider is not None:
+        facts.provider = facts.provider.partition(".")[0] or None  # it comes with the API in its name: "openai.chat"
 
 
 def fill(draft: Draft) -> None:
@@ -59,6 +61,10 @@ def fill(draft: Draft) -> None:
     if draft.kind == "llm":
         body = given.get("body") if isinstance(given, Mapping) else None
         given = body if isinstance(body, Mapping) else given
+    if draft.kind == "llm" and draft.outputs is not None:
+        parts = [part for message in draft.outputs for part in message.parts]
+        if all(isinstance(part, TextPart) and not part.content for part in parts):
+            draft.outputs = None  # an answer of tool calls only: the step around this span has them
     fill_record(draft, given, _spoken(got) if draft.kind == "llm" else got)
     draft.conversation_id = draft.conversation_id or draft.first_text("mastra.metadata.threadId", "mastra.threadId")
 

@@ -22,14 +22,16 @@ from runtime.messages import (
     parse_json_text,
 )
 
+from ._content import with_system
 from ._draft import Draft
-from ._facts import Facts, Names, first_whole
+from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
+from ._record import tool_result
 from ._view import View, text
-from .shapes import decoded, messages_of, part_of, tool_calls_of, tool_definition_of
+from .shapes import decoded, messages_of, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
-version: Final = 1
+version: Final = 2
 
 _KIND: Final = "openinference.span.kind"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -54,7 +56,10 @@ _NODE: Final = Names(agent_name=("graph.node.name", "graph.node.id"))
 _NAME_ENDS: Final = (".run", "._execute_core", ".kickoff", ".invoke", ".arun")
 """Method names that an agent's span name ends with."""
 _NO_PARAMETERS: Final = frozenset(
-    ("model", "model_name", "messages", "tools", "input", "output", "usage", "contents", "system_instruction", "id")
+    (
+        *("model", "model_name", "messages", "tools", "input", "output", "usage", "contents", "id"),
+        *("system", "instructions", "system_instruction"),
+    )
 )
 
 marks: Final = frozenset((_KIND,))
@@ -72,7 +77,10 @@ class _Invocation(msgspec.Struct, gc=False):
 
 
 class _Metadata(msgspec.Struct, gc=False):
+    """What is read of LangChain's ``metadata``."""
+
     lc_agent_name: Any = None
+    ls_provider: Any = None
 
 
 _invocation = msgspec.json.Decoder(_Invocation).decode
@@ -88,11 +96,14 @@ def narrow(view: View, facts: Facts) -> None:
     """The narrow facts."""
     get = view.attributes.get
     kind = _KINDS.get(get(_KIND, "").upper())
-    if kind == "chain" and _langchain_agent(get("metadata")) == view.name:
+    langchain = _langchain(get("metadata"))
+    if kind == "chain" and text(langchain.lc_agent_name) == view.name:
         kind = "agent"
         facts.agent_name = facts.agent_name or view.name
     facts.kind = facts.kind or kind
     facts.fill(view.attributes, NAMES)
+    if facts.kind == "llm":
+        facts.provider = facts.provider or provider_of(langchain.ls_provider)
     if facts.model is None:
         facts.model = _asked_model(get("llm.invocation_parameters"))
     facts.fill(view.attributes, _LATER_MODEL)
@@ -101,13 +112,13 @@ def narrow(view: View, facts: Facts) -> None:
         facts.agent_name = facts.agent_name or _without_method(view.name)
 
 
-def _langchain_agent(metadata: Any) -> str | None:
-    if type(metadata) is not str or "lc_agent_name" not in metadata:
-        return None
-    try:
-        return text(_metadata(metadata).lc_agent_name)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+def _langchain(metadata: Any) -> _Metadata:
+    if type(metadata) is str and ("lc_agent_name" in metadata or "ls_provider" in metadata):
+        try:
+            return _metadata(metadata)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            pass
+    return _Metadata()
 
 
 def _asked_model(parameters: Any) -> str | None:
@@ -152,13 +163,16 @@ def _session(metadata: Any) -> str | None:
 def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None:
         draft.inputs = _messages(draft, "llm.input_messages") or _texts(draft, "llm.prompts", "prompt", "user")
-        if draft.inputs is None or _unanswered(draft.inputs):
+        if draft.inputs is None or _gaps(draft.inputs):
             draft.inputs = _better(draft.inputs, _whole(draft, "input", "user"))
+        if draft.inputs and draft.inputs[0].role not in ("system", "developer"):
+            draft.inputs = with_system(_system(draft), draft.inputs)
     if draft.outputs is None:
         draft.outputs = _messages(draft, "llm.output_messages") or _texts(
             draft, "llm.choices", "completion", "assistant"
         )
-        draft.outputs = draft.outputs or _whole(draft, "output", "assistant")
+        if draft.outputs is None or _gaps(draft.outputs, answered=False):
+            draft.outputs = _better(draft.outputs, _whole(draft, "output", "assistant"), answered=False)
     if draft.tools is None and (tools := flat_items(draft.attributes, "llm.tools")):
         schemas = [item["tool"].get("json_schema") if isinstance(item, Mapping) else item for item in _tools(tools)]
         draft.tools = tuple(tool_definition_of(schema) for schema in schemas)
@@ -246,19 +260,36 @@ def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
     return messages_of(value, role) or None if isinstance(value, list | Mapping) else None
 
 
-def _unanswered(messages: tuple[Message, ...]) -> set[str | None]:
-    """The tool calls in a request that have no result in it."""
+def _system(draft: Draft) -> Message | None:
+    """The system text that a provider takes beside the messages, where only the raw request has it."""
+    for key in ("input.value", "llm.invocation_parameters"):
+        value = draft.peek(key)
+        if isinstance(value, Mapping):
+            said = value.get("system") or value.get("instructions")
+            if isinstance(said, str | list) and said:
+                return Message("system", tuple(parts_of(said)) if isinstance(said, list) else (TextPart(said),))
+    return None
+
+
+def _gaps(messages: tuple[Message, ...], *, answered: bool = True) -> int:
+    """How much flattening has lost: messages without content, tool calls without ids, and those without results."""
     parts = [part for message in messages for part in message.parts]
+    empty = sum(not message.parts for message in messages)
+    nameless = sum(isinstance(part, ToolCallPart | ToolCallResponsePart) and part.id is None for part in parts)
+    if not answered:
+        return empty + nameless
     asked = {part.id for part in parts if isinstance(part, ToolCallPart)}
-    return asked - {part.id for part in parts if isinstance(part, ToolCallResponsePart)}
+    return empty + nameless + len(asked - {part.id for part in parts if isinstance(part, ToolCallResponsePart)})
 
 
-def _better(flat: tuple[Message, ...] | None, raw: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
-    """The raw request, where flattening it has lost results of parallel tool calls."""
-    if flat is None or raw is None:
+def _better(
+    flat: tuple[Message, ...] | None, raw: tuple[Message, ...] | None, *, answered: bool = True
+) -> tuple[Message, ...] | None:
+    """The raw messages, where flattening them has lost something that they have."""
+    if not flat or not raw:
         return flat or raw
-    asked = any(isinstance(part, ToolCallPart) for message in raw for part in message.parts)
-    return raw if asked and len(_unanswered(raw)) < len(_unanswered(flat)) else flat
+    richer = sum(len(message.parts) for message in raw) >= sum(len(message.parts) for message in flat)
+    return raw if richer and _gaps(raw, answered=answered) < _gaps(flat, answered=answered) else flat
 
 
 def _fill_tool(draft: Draft) -> None:
@@ -270,12 +301,10 @@ def _fill_tool(draft: Draft) -> None:
         draft.arguments = value if useful or is_schema or parameters is None else parameters
         draft.arguments = _by_name(draft.arguments)
     output = draft.peek("output.value")
-    envelope = output if isinstance(output, Mapping) else {}
-    message = envelope.get("data") if envelope.get("type") == "tool" else None
-    message = envelope.get("kwargs") if message is None and "lc" in envelope else message
-    if isinstance(message, Mapping):  # LangChain's tool message, with the id of the call
-        draft.tool_call_id = draft.tool_call_id or text(message.get("tool_call_id"))
-        output = parse_json_text(message.get("content"))
+    told = tool_result(output)
+    if told.call_id is not None:  # LangChain's tool message, with the id of the call
+        draft.tool_call_id = draft.tool_call_id or told.call_id
+        output = told.value
         draft.error_message = output if isinstance(output, str) else None
     if draft.facts.error_type is None and draft.span.status_code != 2:
         draft.take_result(output)

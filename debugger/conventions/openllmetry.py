@@ -18,7 +18,7 @@ from ._view import View, text
 from .shapes import decoded, messages_of, tool_calls_of
 
 name: Final = "openllmetry"
-version: Final = 1
+version: Final = 2
 
 _KIND: Final = "traceloop.span.kind"
 _REQUEST_TYPE: Final = "llm.request.type"
@@ -35,9 +35,10 @@ _OLDEST: Final = Names(
 _STREAMING: Final = frozenset(("llm.is_streaming", "gen_ai.is_streaming"))
 _PROPERTIES: Final = "traceloop.association.properties."
 _FAILED: Final = "failure"
+_JAVASCRIPT: Final = "@traceloop/instrumentation-openai"
 
 marks: Final = frozenset(_MARKS)
-scopes: Final = frozenset[str]()
+scopes: Final = frozenset((_JAVASCRIPT,))
 keys: Final = _OLDEST.keys | frozenset(
     (*_MARKS, _ENTITY, "gen_ai.task.status", "gen_ai.completion.0.role", "error.type")
 )
@@ -46,7 +47,7 @@ keys: Final = _OLDEST.keys | frozenset(
 def recognises(view: View) -> bool:
     """Its own kinds, or one of the attributes that only it writes."""
     attributes = view.attributes
-    return any(key in attributes for key in _MARKS)
+    return view.scope_name == _JAVASCRIPT or any(key in attributes for key in _MARKS)
 
 
 def narrow(view: View, facts: Facts) -> None:
@@ -101,8 +102,21 @@ def _inside(value: Any) -> Any:
     return value
 
 
+def _request_in_text(inputs: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The messages of a Responses request, which the JavaScript version writes as the JSON text of one user message."""
+    if inputs is None or len(inputs) != 1 or len(inputs[0].parts) != 1:
+        return inputs
+    only = inputs[0].parts[0]
+    items = decoded(only.content) if isinstance(only, TextPart) and only.content.startswith("[{") else None
+    if not isinstance(items, list) or not all(isinstance(i, Mapping) and ("role" in i or "type" in i) for i in items):
+        return inputs
+    return messages_of(items, inputs[0].role)
+
+
 def _fill_llm(draft: Draft) -> None:
     attributes = draft.attributes
+    if draft.span.scope_name == _JAVASCRIPT:
+        draft.inputs = _request_in_text(draft.inputs)
     if draft.inputs is None and (prompts := _flat(attributes, "gen_ai.prompt", "llm.prompts")):
         if (
             next(iter(prompts)) != 0

@@ -338,7 +338,9 @@ def tool_definitions_of(value: Any) -> tuple[ToolDefinition, ...] | None:
     out: list[ToolDefinition] = []
     for item in value:
         item = decoded(item)
-        declared = item.get("function_declarations") if isinstance(item, Mapping) else None
+        declared = None
+        if isinstance(item, Mapping):
+            declared = item.get("function_declarations", item.get("functionDeclarations"))
         if isinstance(declared, list):
             out.extend(tool_definition_of(inner) for inner in declared)
         else:

@@ -17,7 +17,7 @@ from ._view import View, text
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "vercel_ai"
-version: Final = 1
+version: Final = 2
 
 _OPERATION: Final = "ai.operationId"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -74,6 +74,7 @@ def narrow(view: View, facts: Facts) -> None:
 
 def fill(draft: Draft) -> None:
     """Messages, tool call, parameters and usage."""
+    draft.is_status_of_others = _has_succeeded(draft)
     if draft.kind == "tool":
         if draft.arguments is None:
             draft.arguments = draft.peek("ai.toolCall.args")
@@ -91,6 +92,14 @@ def fill(draft: Draft) -> None:
         draft.cached_tokens = first_whole(draft.attributes, _CACHED)
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_whole(draft.attributes, _REASONING)
+
+
+def _has_succeeded(draft: Draft) -> bool:
+    """Whether a failed status is not the span's own: OpenInference's processor gives the trace's first error to all."""
+    if draft.span.status_code != 2 or draft.facts.error_type is not None:
+        return False
+    answered = any(key in draft.attributes for key in ("ai.response.finishReason", "ai.toolCall.result"))
+    return answered and not any(event.name == "exception" for event in draft.span.events)
 
 
 def _fill_messages(draft: Draft) -> None:

@@ -66,6 +66,12 @@ class Source:
     counter: Counter = field(default_factory=lambda: Counter(None))
     is_named: bool = True
     """Named by the user, not found in a folder or archive."""
+    lines_before: int = 0
+    """Lines of the file that were handed on before these."""
+    is_again: bool = False
+    """The file was read before: what was noted about it then no longer holds."""
+    has_more: Callable[[], bool] = lambda: False
+    """Whether more of it was read before or is to come, so that nothing in it means nothing."""
 
 
 def iter_sources(
@@ -86,7 +92,7 @@ def iter_sources(
         if path == "-":
             yield from _from_stream("-", sys.stdin.buffer, None, True, note)
         else:
-            yield from _from_file(Path(path), is_named, note)
+            yield from sources_of_file(Path(path), is_named, note)
 
 
 def iter_files(paths: Sequence[str | Path], note: PathNote) -> Iterator[tuple[str, bool]]:
@@ -121,9 +127,10 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
                 note(str(path), "a link that leads nowhere")
 
 
-def _from_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
+def sources_of_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
+    """The streams of one file: several of an archive, none where it cannot be opened, which is noted."""
     try:
-        if (what := _never_ending(path)) is not None:
+        if (what := why_never_ending(path)) is not None:
             note(str(path), what)
             return
         with path.open("rb") as stream:
@@ -135,7 +142,7 @@ def _from_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
         note(str(path), (fault.strerror or str(fault)).lower())
 
 
-def _never_ending(path: Path) -> str | None:
+def why_never_ending(path: Path) -> str | None:
     """Why a path must not be opened: opening a pipe waits for its writer, without a word; a device has no end."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or str(path).startswith(_STREAMS):
@@ -147,7 +154,7 @@ def _never_ending(path: Path) -> str | None:
 
 def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool, note: PathNote) -> Iterator[Source]:
     counter = Counter(size)
-    blocks = _blocks(stream, counter)
+    blocks = file_blocks(stream, counter)
     head, blocks = _peek(blocks)
     if head.startswith(_ZIP) and stream.seekable():
         yield from _from_zip(path, stream, counter, note)
@@ -216,7 +223,13 @@ def _zip_blocks(member: IO[bytes], path: str, note: PathNote) -> Iterator[bytes]
         note(path, f"damaged inside the archive: {fault}")
 
 
-def _blocks(stream: IO[bytes], counter: Counter) -> Iterator[bytes]:
+def compression_of(head: bytes) -> str | None:
+    """What the first bytes of a file say that it is packed with; None for a plain one."""
+    kinds = ((_GZIP, "gzip"), (_ZIP, "zip"), (_ZSTD, "zstd"))
+    return next((name for mark, name in kinds if head.startswith(mark)), None)
+
+
+def file_blocks(stream: IO[bytes], counter: Counter) -> Iterator[bytes]:
     """The bytes of a file, line by line where lines are of any sane length: then nobody has to cut them again."""
     read = stream.readline
     while block := read(BLOCK_BYTES):

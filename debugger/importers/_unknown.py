@@ -19,6 +19,31 @@ _MAGIC: Final = (
     (b"\x7fELF", "a program"),
 )
 _DUCKDB_OFFSET: Final = 8
+_OF_PRODUCTS: Final = (
+    ((b'"run_type"', b'"dotted_order"'), "runs exported by LangSmith, which are no OpenTelemetry spans"),
+    ((b'"run_type"', b'"child_run'), "runs exported by LangSmith, which are no OpenTelemetry spans"),
+    ((b'"traceId"', b'"parentObservationId"'), "observations exported by Langfuse, which are no OpenTelemetry spans"),
+    ((b'"context.span_id"', b'"span_kind"'), "a table of spans exported by Phoenix, not OTLP"),
+    ((b'"ml_app"',), "LLM spans of Datadog, which are no OpenTelemetry spans"),
+    ((b'"traceEvents"',), "a trace of the Chrome browser"),
+    ((b'"log"', b'"creator"', b'"entries"'), "a recording of a browser's requests (HAR)"),
+    (
+        (b'"choices"', b'"finish_reason"'),
+        "answers of a model's API without spans; `retrospan record` records a program's",
+    ),
+    ((b'"role"', b'"content"'), "a conversation without spans"),
+)
+"""By keys that stand in the first bytes. Their owners can send the same data over OTLP, which is what is read."""
+
+
+_OTHER_JSON: Final = "JSON that is no trace"
+_TEXT: Final = "plain text"
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the first bytes are of a text, which may become a trace as it grows."""
+    words = looks_like(head)
+    return words in (_OTHER_JSON, _TEXT) or words in (product for _, product in _OF_PRODUCTS)
 
 
 def looks_like(head: bytes) -> str:
@@ -34,7 +59,7 @@ def looks_like(head: bytes) -> str:
     if not text:
         return "a file of white space"
     if text[:1] in (b"{", b"["):
-        return "JSON that is no trace"
+        return next((words for keys, words in _OF_PRODUCTS if all(key in text for key in keys)), _OTHER_JSON)
     if b"\x00" in head or sum(byte < 9 for byte in head[:1000]) > 10:
         return "binary data"
-    return "plain text"
+    return _TEXT

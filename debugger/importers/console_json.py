@@ -17,6 +17,7 @@ from ._json_stream import iter_values, objects_in
 from ._records import Batch, Context, Note, RawLog, RawSpan
 
 name: Final = "console JSON of the Python SDK"
+growth: Final = "values"
 
 _SNIFF: Final = re.compile(rb'"(?:trace|span)_id"\s*:\s*"0x[0-9a-f]')
 _KINDS: Final = {

@@ -17,6 +17,7 @@ from ._tags import padded, placed
 from ._values import integer
 
 name: Final = "Jaeger JSON"
+growth: Final = "whole"
 
 _SNIFF: Final = re.compile(rb'"traceID"\s*:')
 _PLACED: Final = frozenset(

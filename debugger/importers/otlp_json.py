@@ -21,6 +21,7 @@ from ._otlp_slow import REQUEST_START, bad_id, parse_lenient, records_of
 from ._records import Batch, Context, Note, RawSpan
 
 name: Final = "OTLP/JSON"
+growth: Final = "lines"
 _EMPTY: Final = Raw(b"")
 _MARKS: Final = (b'"resourceSpans"', b'"resource_spans"', b'"resourceLogs"', b'"resource_logs"', b'"resourceMetrics"')
 _TORN: Final = (b'{"resourceSpans"', b'{"resourceLogs"')

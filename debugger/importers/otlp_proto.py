@@ -18,6 +18,7 @@ from ._records import Batch, Context, Note, RawLog, RawSpan, is_logs
 from ._wire import BYTES, WireError, fields, varint
 
 name: Final = "OTLP protobuf"
+growth: Final = "whole"
 
 _LENGTH: Final = Struct(">I").unpack_from
 _TEXT_CONTROLS: Final = frozenset((9, 10, 13))

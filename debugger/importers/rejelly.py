@@ -17,6 +17,7 @@ from ._records import Context, Note, RawSpan
 from ._rejelly_events import Event, json_text, parse_events
 
 name: Final = "rejelly events"
+growth: Final = "whole"
 SCHEMA_VERSION: Final = 1
 SEQ_STEP: Final = 1 << 20
 """An event's sequence number is its place in the file times this; what is made of one event lies in between."""

@@ -18,6 +18,7 @@ from ._tags import padded, placed
 from .jaeger_json import micros
 
 name: Final = "Zipkin JSON"
+growth: Final = "whole"
 
 _ID: Final = re.compile(rb'"traceId"\s*:\s*"[0-9a-fA-F]{1,32}"')
 _OWN: Final = re.compile(rb'"(?:localEndpoint|remoteEndpoint|annotations|parentId|duration|timestamp)"\s*:')

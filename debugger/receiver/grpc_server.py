@@ -26,6 +26,9 @@ except ImportError as missing:
 
 _AT_ONCE: Final = 64
 """Calls at once; more are told to come again. gRPC reads a message whole before anybody can refuse it."""
+_LARGEST: Final = 8 << 20
+"""Bytes of one message: twice of what receivers take by default. With the calls at once it bounds the memory, since
+what arrives is in it before the budget of all requests is asked: 64 messages of 32 MiB would be 2 GiB."""
 _DETAILS: Final = "grpc-status-details-bin"
 
 
@@ -37,7 +40,7 @@ class GrpcServer:
         self._guard = guard
         self._server = grpc.aio.server(
             options=(
-                ("grpc.max_receive_message_length", intake.max_body),
+                ("grpc.max_receive_message_length", min(_LARGEST, intake.max_body)),
                 # Without this a second receiver would quietly share the port.
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_permit_without_calls", 1),

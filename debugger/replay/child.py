@@ -142,8 +142,10 @@ class Line:
             said = await self._waiting[number]
         finally:
             del self._waiting[number]
-        if question.kind == "llm" and said.kind == "result" and not isinstance(said.value, dict):
-            text = {"type": "text", "content": str(said.value)}
+        is_message = isinstance(said.value, dict) and "parts" in said.value
+        if question.kind == "llm" and said.kind == "result" and not is_message:
+            shown = said.value if isinstance(said.value, str) else json.dumps(said.value, ensure_ascii=False)
+            text = {"type": "text", "content": shown}
             return Supplied(kind="result", value={"role": "assistant", "parts": [text]})
         return said
 

@@ -38,7 +38,7 @@ from .recording import Recording
 TARGETS: Final = (
     "system", "messages[N]", "messages[N].text", "messages[+]", "model", "params.NAME", "tools.NAME",
     "tools.NAME.description", "tools.NAME.parameters", "schema", "answer", "answer.text", "result", "error",
-    "memory.KEY",
+    "memory.KEY", "next",
 )  # fmt: skip
 """All targets of a path."""
 
@@ -87,6 +87,7 @@ class _Made:
     requests: list[RequestPatch]
     outcomes: dict[str, Outcome]
     memory: list[MemoryPatch]
+    inputs: list[Json]
     shown: list[Edit]
 
 
@@ -100,10 +101,16 @@ def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[
 
     Raises: EditError: a path names nothing; says which paths there are nearby.
     """
-    made = _Made([], {}, [], [])
+    made = _Made([], {}, [], [], [])
     for edit in job.edits:
         _Resolver(recording, job, edit, made, is_rebuilt).resolve()
-    return Edits(requests=tuple(made.requests), outcomes=made.outcomes, memory=tuple(made.memory)), tuple(made.shown)
+    edits = Edits(
+        requests=tuple(made.requests),
+        outcomes=made.outcomes,
+        memory=tuple(made.memory),
+        inputs=tuple(made.inputs),
+    )
+    return edits, tuple(made.shown)
 
 
 class _Resolver:
@@ -123,6 +130,8 @@ class _Resolver:
         target = self._target
         if target in ("result", "error", "answer", "answer.text"):
             self._outcome()
+        elif target == "next" or (target == "messages[+]" and not self._by and self._is_past_the_end()):
+            self._next()
         elif target.startswith("memory."):
             self._memory(target.removeprefix("memory."))
         elif target == "system" or _MESSAGE.fullmatch(target):
@@ -201,9 +210,33 @@ class _Resolver:
         self._patch("message", call, index=index, digest=old.digest, value=new)
         self._show(message_to_json(old) if whole else text_of([old]))
 
-    def _add(self, call: Call, messages: Sequence[Message]) -> None:
+    def _is_past_the_end(self) -> bool:
+        """Whether the cut lies after the last model call."""
+        llms = [call for call in self._recording.calls if call.kind == "llm"]
+        job = self._job
+        if job.span_id is None or not llms:
+            return False
+        since = self._since()
+        is_last = job.anchor == "after" and llms[-1].span_id == job.span_id
+        return is_last or all((call.start_unix_nano or 0) < since for call in llms)
+
+    def _next(self) -> None:
+        """Go on after the recorded end."""
+        if not self._is_rebuilt:
+            raise EditError(f"{self._edit.path}: a program ends by itself, and takes no message after that",
+                            hint="--rebuild runs the agent that the trace implies, which can go on")  # fmt: skip
+        last = next((call for call in reversed(self._recording.calls) if call.kind == "llm"), None)
+        if last is None or not last.output_messages or not last.input_messages:
+            raise self._wrong("the last model call has no recorded answer to go on from", ["messages[+]"])
+        self._made.inputs.append(message_to_json(self._new_message()))
+        self._show(None)
+
+    def _new_message(self) -> Message:
         value = self._edit.value
-        new = message_from_json(value) if isinstance(value, Mapping) else Message("user", (TextPart(self._text()),))
+        return message_from_json(value) if isinstance(value, Mapping) else Message("user", (TextPart(self._text()),))
+
+    def _add(self, call: Call, messages: Sequence[Message]) -> None:
+        new = self._new_message()
         if not messages:
             raise self._wrong("the messages of this call were not recorded", [])
         last = len(messages) - 1
@@ -337,41 +370,4 @@ def paths_of(call: Call) -> Iterator[str]:
     for tool in call.tool_definitions or ():
         yield f"tools.{tool.name}.description"
     yield "answer.text"
-
-
-def in_words(edit: Edit) -> str:
-    """An edit in one line: what stands where, instead of what."""
-    return f"{edit.path} = {_brief(edit.value)}" + (f" (was {_brief(edit.was)})" if edit.was is not None else "")
-
-
-def _brief(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "…"
-
-
-def editable(call: Call) -> list[tuple[str, str]]:
-    """What of a call can be edited, by path, with the text that stands there; empty for calls that cannot."""
-    if call.kind == "tool":
-        recorded = outcome_of(call)
-        return [("result", _as_text(recorded.output)), ("error", recorded.error.message if recorded.error else "")]
-    if call.kind != "llm" or call.input_messages is None:
-        return []
-    messages = call.input_messages
-    out = [(f"messages[{i}].text", text_of([message])) for i, message in enumerate(messages)]
-    out.append(("messages[+]", ""))
-    out.append(("answer.text", text_of(call.output_messages[:1]) if call.output_messages else ""))
-    out.append(("model", call.model or ""))
-    out.extend((f"params.{name}", _as_text(value)) for name, value in call.parameters.items())
-    out.extend((f"tools.{tool.name}.description", tool.description or "") for tool in call.tool_definitions or ())
-    return out
-
-
-def typed(path: str, text: str) -> Edit:
-    """The edit of a text that was typed for a path; JSON is read where the path takes it."""
-    if path == "result" or path.startswith(("params.", "memory.")):
-        return replace(read_set(f"x={text}"), path=path)
-    return Edit(path=path, value=text)
-
-
-def _as_text(value: Json) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, indent=2)
+    yield "next"

@@ -6,11 +6,10 @@ conventions read both alike. What restore and replay match by (ids, content hash
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from runtime.messages import Json
 from runtime.trace import Span, SpanEvent, encode_request
@@ -63,29 +62,32 @@ def redacted(span: Span, redaction: Redaction) -> Span:
     """The span with every text redacted, in JSON texts as well, but not what it is matched by."""
     if not redaction.rules:
         return span
+
+    def attributes(given: Mapping[str, Json]) -> dict[str, Json]:
+        return _attributes(given, redaction)
+
     return replace(
         span,
+        name=redaction.text(span.name),
         status_message=redaction.text(span.status_message),
-        attributes=_attributes(span.attributes, redaction),
-        events=tuple(replace(event, attributes=_attributes(event.attributes, redaction)) for event in span.events),
+        attributes=attributes(span.attributes),
+        events=tuple(
+            replace(event, name=redaction.text(event.name), attributes=attributes(event.attributes))
+            for event in span.events
+        ),
+        links=tuple(replace(link, attributes=attributes(link.attributes)) for link in span.links),
+        resource=attributes(span.resource),
+        scope_name=redaction.text(span.scope_name),
+        extra=attributes(span.extra),
     )
 
 
 def _attributes(attributes: Mapping[str, Json], redaction: Redaction) -> dict[str, Json]:
-    out: dict[str, Any] = redaction.json(
-        {key: _inner(value, redaction) for key, value in attributes.items() if key not in _KEPT}
-    )
-    # In their old order, which a reader may know.
-    return {key: out.get(key, value) for key, value in attributes.items()}
-
-
-def _inner(value: Json, redaction: Redaction) -> Json:
-    """JSON text redacted inside, so that its form stays whole."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            data = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        found = redaction.json(data)
-        return value if found == data else json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    return value
+    """In their old order, which a reader may know."""
+    out: dict[str, Json] = {}
+    for key, value in attributes.items():
+        if key in _KEPT:
+            out[key] = value
+        else:
+            out.update(redaction.json({key: value}))
+    return out

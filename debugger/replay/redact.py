@@ -7,6 +7,8 @@ redacted form as well; redacting twice changes nothing.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +19,14 @@ from runtime.messages import Json, Message, Request, message_from_json, message_
 
 from ..errors import ReplayError
 
-_SECRET_NAMES: Final = re.compile(
-    r"(?i)^(?:.*[_-])?(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|authorization|private[_-]?key)$"
+_NAMES: Final = (
+    r"(?:password|passwd|passphrase|secret|credentials?|api[_-]?key|private[_-]?key|authorization"
+    r"|(?:access|auth|refresh|session|id|bearer)[_-]?token|(?:set[_-])?cookie)"
 )
+_SECRET_NAMES: Final = re.compile(rf"(?i)^(?:.*[_.\s-])?{_NAMES}$")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+"""What may be base64."""
 _PATTERNS: Final[dict[str, re.Pattern[str]]] = {
     "secret": re.compile(
         r"\b(?:sk|pk|rk)-(?:[A-Za-z]{2,12}-)*[A-Za-z0-9_-]{16,}"
@@ -30,12 +37,19 @@ _PATTERNS: Final[dict[str, re.Pattern[str]]] = {
         r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
         r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*"
         r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{1,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----"
+        # What follows takes only the value away, and leaves what says that it is one.
+        r"|(?i:(?P<scheme>\bauthorization\W{1,6}(?:basic|token|digest)\s+))[^\s\"',;]{4,}"
+        r"|(?P<url>\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s:/@\"']{0,256}:)[^\s:/@\"'\[]{1,256}(?=@)"
+        rf"|(?i:(?P<name>(?<![a-z0-9]){_NAMES}(?:=|[\\\"']{{1,4}}\s?[:=]\s?[\\\"']{{1,4}})))(?!\[redacted)[^\s\"'\\,;&]{{3,}}"
+        rf"|(?i:(?P<flag>(?<!\S)--?(?:[a-z0-9]{{1,20}}-){{0,3}}{_NAMES}[ ]))(?!-)(?!\[redacted)[^\s\"'\\,;&]{{3,}}"
     ),
     "email": re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,24}\b"),
     "card": re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])"),
     "iban": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     "phone": re.compile(r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}(?!\w)"),
 }
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_BINARY: Final = re.compile(r"[\x00-\x08\x0e-\x1f]")
 RULES: Final = tuple(_PATTERNS)
 """The names of the built-in rules."""
 
@@ -66,30 +80,58 @@ class Redaction:
     def text(self, text: str) -> str:
         """The text without what the rules find."""
         for rule in self.rules:
-            pattern = _PATTERNS.get(rule) or re.compile(rule[1:-1])
-            text = pattern.sub(self._mark(rule), text)
-        return text
+            text = self._plain(rule).sub(self._mark(rule), text)
+        return _ENCODED.sub(self._encoded, text) if self.rules else text
+
+    def _encoded(self, found: re.Match[str]) -> str:
+        """Base64 of a text in which the rules find something goes as a whole."""
+        inner = _decoded(found[0])
+        hit = None if inner is None else next((rule for rule in self.rules if self._finds(rule, inner)), None)
+        return found[0] if hit is None else _name(hit)
+
+    def _finds(self, rule: str, text: str) -> bool:
+        return Redaction._plain(rule).sub(self._mark(rule), text) != text
+
+    @staticmethod
+    def _plain(rule: str) -> re.Pattern[str]:
+        return _PATTERNS.get(rule) or re.compile(rule[1:-1])
 
     @staticmethod
     def _mark(rule: str) -> Callable[[re.Match[str]], str]:
-        mark = f"[redacted:{rule}]" if rule in _PATTERNS else "[redacted]"
-        return lambda found: found[0] if rule == "card" and not _is_card(found[0]) else mark
+        def shown(found: re.Match[str]) -> str:
+            if rule == "card" and not _is_card(found[0]):
+                return found[0]
+            told = next((part for part in found.groupdict().values() if part), "") if rule == "secret" else ""
+            return told + _name(rule)
+
+        return shown
 
     def json(self, value: Json) -> Json:
         """A copy of the value with every text redacted, and what stands under the name of a secret as a whole."""
         if not self.rules:
             return value
         if isinstance(value, str):
-            return self.text(value)
+            return self._inside(value)
         if isinstance(value, Mapping):
             secret = "secret" in self.rules
             return {
-                key: "[redacted:secret]"
-                if secret and isinstance(item, str) and _is_secret(key, item)
+                self.text(key) if isinstance(key, str) else key: "[redacted:secret]"
+                if secret and _is_secret(key, item)
                 else self.json(item)
                 for key, item in value.items()
             }
         return [self.json(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def _inside(self, text: str) -> str:
+        """Text that is JSON is redacted inside, where names tell more, so that its form stays whole."""
+        if text[:1] in ("{", "["):
+            try:
+                data = json.loads(text)
+                found = self.json(data)
+            except (ValueError, RecursionError):
+                return self.text(text)
+            return text if found == data else json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        return self.text(text)
 
     def message(self, message: Message) -> Message:
         """The message with every text redacted."""
@@ -104,8 +146,27 @@ class Redaction:
         return replace(request, arguments=self.json(request.arguments))
 
 
-def _is_secret(name: Any, value: str) -> bool:
-    return bool(value) and isinstance(name, str) and _SECRET_NAMES.match(name) is not None
+def _name(rule: str) -> str:
+    return f"[redacted:{rule}]" if rule in _PATTERNS else "[redacted]"
+
+
+def _is_secret(name: Any, value: Json) -> bool:
+    """Whether the value stands under the name of a secret; what holds more than plain values is looked into."""
+    if isinstance(value, list | tuple) and value:
+        return all(not isinstance(each, list | tuple | Mapping) for each in value) and _is_secret(name, str(value))
+    if not isinstance(value, str | int | float | bytes) or isinstance(value, bool) or value in ("", b""):
+        return False
+    return isinstance(name, str) and _SECRET_NAMES.match(_CAMEL.sub("_", name)) is not None
+
+
+def _decoded(text: str) -> str | None:
+    """The text that base64 holds; None where it is none."""
+    bare = text.rstrip("=").translate(_URL_SAFE)
+    try:
+        found = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode("utf-8")
+    except ValueError:
+        return None
+    return found if found.isprintable() or not _BINARY.search(found) else None
 
 
 def _is_card(text: str) -> bool:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 if TYPE_CHECKING:
+    from ._console import Column, Console, write_parquet
     from ._store import LoadSummary, Store
     from .library import Library, LibrarySummary
 
 __all__ = [
+    "Column",
+    "Console",
     "IssueRow",
     "Library",
     "LibrarySummary",
@@ -22,6 +25,7 @@ __all__ = [
     "SpanRow",
     "Store",
     "TraceRow",
+    "write_parquet",
 ]
 
 
@@ -30,6 +34,10 @@ def __getattr__(name: str) -> Any:
         from . import _store
 
         return getattr(_store, name)
+    if name in ("Column", "Console", "write_parquet"):
+        from . import _console
+
+        return getattr(_console, name)
     if name in ("Library", "LibrarySummary"):
         from . import library
 

@@ -5,10 +5,8 @@ The wide parts of a span go in as the text they are; only those attributes are d
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +17,7 @@ from msgspec import Raw, Struct
 from ..conventions import PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
 from ..importers import (
     Context,
+    Follower,
     RawLog,
     RawSpan,
     Source,
@@ -30,7 +29,7 @@ from ..importers import (
     load_text,
     looks_like,
 )
-from ._database import Database
+from ._database import Database, collector_off
 from ._spans import identity, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
@@ -45,18 +44,6 @@ class _Pair(Struct, gc=False):
 
 
 _pairs = msgspec.json.Decoder(list[_Pair]).decode
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Without the garbage collector: it would walk all the rows of a batch again and again (12 % of a load)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _shown(path: str) -> str:
@@ -117,10 +104,18 @@ class Ingest:
 
     def read(self, paths: Sequence[str | Path]) -> None:
         """Bring in the rows of every source under the paths."""
-        with _collector_off():
-            for source in iter_sources(
-                paths, lambda path, reason: self.note(path, None, reason, True), self._is_wanted
-            ):
+        self._read(iter_sources(paths, self._note_path, self._is_wanted))
+
+    def read_new(self, follower: Follower) -> None:
+        """Bring in what is new in the files that are followed."""
+        self._read(follower.sources(self._note_path))
+
+    def _note_path(self, path: str, reason: str) -> None:
+        self.note(path, None, reason, True)
+
+    def _read(self, sources: Iterable[Source]) -> None:
+        with collector_off():
+            for source in sources:
                 if self.spans + self.logs and self._cancelled():
                     self.was_cancelled = True
                 else:
@@ -161,6 +156,8 @@ class Ingest:
         return self._file_id is not None
 
     def _load(self, source: Source) -> None:
+        if source.is_again:
+            self._database.query("issues_delete_path", {"path": _shown(source.path)})
         form = format_of(source.head)
         if form is None:
             self.unrecognised += bool(source.head)
@@ -170,9 +167,14 @@ class Ingest:
             return
         self.begin_source(source.path)
         noted = len(self.issues)
+        first = source.lines_before
         before = self.spans + self.logs
         limit = _FIRST_ROWS if self.spans == 0 else _BATCH_ROWS
-        for batch in form.read(source.blocks, lambda line, reason, lost: self.note(source.path, line, reason, lost)):
+
+        def note(line: int | None, reason: str, lost: bool) -> None:
+            self.note(source.path, None if line is None else first + line, reason, lost)
+
+        for batch in form.read(source.blocks, note):
             if is_logs(batch):
                 self.add_logs(batch)
             elif is_spans(batch):
@@ -186,7 +188,7 @@ class Ingest:
                     return
         if self.spans + self.logs > before:
             self.read_files.add(self._file_id or 0)
-        elif len(self.issues) == noted:
+        elif len(self.issues) == noted and not source.has_more():
             self.note(source.path, None, "no spans in it", True)
         self._report(source)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Final
 
-from runtime.messages import Call
+from runtime.messages import Call, TextPart, json_safe, message_to_json
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
 from ..errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
-from ..importers import Context, LogRecord, log_record
+from ..importers import Context, Follower, LogRecord, log_record
+from ._console import Console, HasParts, MessageRow
 from ._database import Database
 from ._ingest import Counters, Ingest, repeated_issue
 from ._order import parents_first
@@ -97,11 +98,29 @@ class Store:
             cancelled: asked after each batch; True ends the load, what was read stays.
         Cost: blocks; call it in a worker.
         """
+        return self._bring(lambda ingest: ingest.read(paths), on_progress, cancelled)
+
+    def load_new(
+        self,
+        follower: Follower,
+        *,
+        on_progress: Callable[[LoadProgress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> LoadSummary:
+        """Read what a follower finds to be new in its files; as ``load`` otherwise."""
+        return self._bring(lambda ingest: ingest.read_new(follower), on_progress, cancelled)
+
+    def _bring(
+        self,
+        read: Callable[[Ingest], None],
+        on_progress: Callable[[LoadProgress], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> LoadSummary:
         with self._load_lock:
             began = time.perf_counter()
             ingest = Ingest(self._database, self._counters, self._contexts, on_progress, cancelled or (lambda: False))
             try:
-                ingest.read(paths)
+                read(ingest)
                 ingest.settle()
                 ingest.write_issues()
             finally:
@@ -275,6 +294,21 @@ class Store:
             if found:
                 return found
         return ()
+
+    def console(self) -> Console:
+        """SQL over what is loaded now. Cost: a store in memory is copied to a temporary file."""
+        if isinstance(self._database, HasParts):
+            return Console(self._database.parts(), self.issues(), self._messages)
+        return Console.of_database(self._database, self.issues(), self._messages)
+
+    def _messages(self) -> Iterator[MessageRow]:
+        for row in self.traces():
+            for call in calls_of(self.whole_spans(row.trace_id), self.logs(row.trace_id)):
+                for direction, messages in (("input", call.input_messages), ("output", call.output_messages)):
+                    for place, message in enumerate(messages or ()):
+                        parts = json.dumps(json_safe(message_to_json(message)["parts"])[0])
+                        text = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
+                        yield call.trace_id, call.span_id, direction, place, message.role, text, parts
 
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""

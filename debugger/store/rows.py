@@ -1,14 +1,18 @@
-"""Row types: what the store hands out. Frozen, plain, and all that ``analysis`` knows of a trace."""
+"""Row types: what the store hands out. Frozen, plain, and all that ``analysis`` knows of a trace.
+
+Rows that come by the hundred thousand are structs, which are made some forty times faster than frozen dataclasses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from runtime.messages import CallKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceRow:
+class TraceRow(Struct, frozen=True):
     """One line of the trace list."""
 
     trace_id: str
@@ -35,8 +39,7 @@ class TraceRow:
     """Display name of the file it was loaded from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanRow:
+class SpanRow(Struct, frozen=True, gc=False):
     """One span as the tree and the timeline need it: narrow, no message bodies."""
 
     seq: int
@@ -71,8 +74,7 @@ class SpanRow:
         return self.status_code == 2 or self.error_type is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueRow:
+class IssueRow(Struct, frozen=True):
     """Something odd in an input: listed, never fatal."""
 
     path: str

@@ -11,13 +11,16 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
 
+from ..analysis.text import visible
 from .keymap import bindings
 from .palette import KeyCommands
 from .screens.base import PaneScreen
+from .screens.notebook import NotebookScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
 from .screens.traces import TracesScreen
 from .session import Session
+from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import HasAscii
 
@@ -27,8 +30,9 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
 
     Args:
         session: everything behind the screen.
-        dark: which theme to start with.
+        settings: theme and keys; None takes the defaults and remembers nothing.
         ascii_only: draw our own signs in ASCII; None decides by the encoding of the terminal.
+        start: the trace to open once all is loaded, by the beginning of its id, and the span to go to.
         clock: seconds, for the rate of a load.
     """
 
@@ -42,25 +46,32 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         self,
         session: Session,
         *,
-        dark: bool = True,
+        settings: Settings | None = None,
         ascii_only: bool | None = None,
+        start: tuple[str, str] = ("", ""),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.session = session
         self.ascii_only = not _can_encode_signs() if ascii_only is None else ascii_only
         self._clock = clock
+        self._start = start
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = DARK.name if dark else LIGHT.name
+        self._settings = settings or Settings()
+        self.keys = self._settings.keys
+        self.set_keymap(dict(self.keys))
+        self.theme = DARK.name if self._settings.theme == "dark" else LIGHT.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables, for themes that do not have them."""
         return fallback_variables(dark=self.current_theme.dark)
 
     def on_mount(self) -> None:
-        """Show the list of traces."""
-        self.push_screen(TracesScreen(self.session, self._clock))
+        """Show the list of traces, and what was wrong with the settings."""
+        self.push_screen(TracesScreen(self.session, self._clock, self._start))
+        for problem in self._settings.problems:
+            self.notify(visible(problem), severity="warning", markup=False, timeout=12)
 
     def action_help(self) -> None:
         """Explain the keys of the screen."""
@@ -70,9 +81,27 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         elif isinstance(screen, PaneScreen | QuestionScreen):
             self.push_screen(HelpScreen(screen.help_nodes()))
 
+    def action_notebook(self) -> None:
+        """Open the notebook."""
+        if isinstance(self.screen, PaneScreen):
+            self.push_screen(NotebookScreen(self.session.notebook, self._go_to))
+
+    def _go_to(self, trace_id: str, span_id: str) -> bool:
+        """Show a span of a trace that is listed; False where it is not."""
+        listed = next(screen for screen in self.screen_stack if isinstance(screen, TracesScreen))
+        if not listed.lists(trace_id):
+            return False
+        while self.screen is not listed:
+            self.pop_screen()
+        return listed.open_trace(trace_id, span_id)
+
     def action_toggle_dark(self) -> None:
-        """The other theme."""
+        """The other theme, also the next time."""
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        try:
+            self._settings.remember_theme("dark" if self.current_theme.dark else "light")
+        except OSError as fault:
+            self.notify(visible(f"The theme is not remembered: {fault}"), severity="warning", markup=False)
 
     def action_interrupt(self) -> None:
         """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""

@@ -6,13 +6,15 @@ stable names, so that keys can be remapped. Bindings with ``show`` are offered i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "question", "fork", "ask", "notes",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -26,10 +28,15 @@ TITLES: dict[Group, str] = {
     "thread": "conversation of the trace",
     "replay": "replay",
     "report": "report of a replay",
+    "compare": "two traces compared",
     "question": "before a replay",
     "fork": "change before a fork",
     "ask": "a call without a recorded answer",
     "notes": "this page",
+    "lineage": "where a phrase came from",
+    "notebook": "notebook",
+    "note": "a note",
+    "export": "export",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -37,7 +44,8 @@ TITLES: dict[Group, str] = {
 """What the help calls each group, in the order in which it shows them."""
 
 FIRST = (
-    "timeline.open", "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
+    "timeline.open", "lineage.open", "lineage.next", "notebook.open", "notebook.add",
+    "text.unfold", "detail.right", "trace.before", "trace.after", "trace.replay", "replay.cancel",
     "report.unfold", "replay.open", "replay.save", "trace.search", "screen.next", "trace.next_match", "trace.only",
 )  # fmt: skip
 """Keys that the key line offers before others, as room is short."""
@@ -66,6 +74,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
         _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
              "by name"),
+        _key("app.notebook", "B", "notebook", "notebook", "Open the notebook: what was pinned, and notes of your own"),
         _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
@@ -92,11 +101,17 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
+        _key("traces.mark", "space", "mark", "mark", "Mark the trace under the cursor for a comparison, or take its "
+             "mark away"),
+        _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
+             "replay its recording, with the one under the cursor", show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
-        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library; asks "
-             "first. Loading its file again brings it back", show=True),
+        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
+             "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
              "OTLP on this machine's usual ports, or stop doing so; it ends when Retrospan is left", show=True),
+        _key("traces.follow", "F", "follow", "follow files", "Go on reading files that still grow, or stop doing so; "
+             "what is added shows up by itself"),
         _key("traces.cancel", "escape", "cancel", "clear filter", "Stop loading and keep what is there; "
              "otherwise clear the filter"),
     ],
@@ -140,6 +155,8 @@ _KEYS: dict[Group, list[Binding]] = {
              "stretches that were waited for are solid"),
         _key("trace.branch", "v", "branch", "next branch", "Go to the next branch of this trace: "
              "the recording and its replays in turn"),
+        _key("trace.compare", "c", "compare", "compare", "Compare this replay with its recording, or a recording with "
+             "its newest replay"),
         _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
              "recording; replays that are not saved are gone when Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
@@ -149,6 +166,12 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
         _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
              "back", show=True),
+        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found with / in a "
+             "text, else the line under the cursor; on the timeline a phrase can be typed"),
+        _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
+             "timeline, a text in the detail pane"),
+        _key("trace.export", "S", "export", "export", "Write this trace as OTLP JSON, its conversation as Markdown or "
+             "the state at the playhead as JSON to a file; asks what, where to and what is taken out"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
@@ -218,9 +241,43 @@ _KEYS: dict[Group, list[Binding]] = {
     "thread": [
         _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
              show=True),
+        _key("thread.where", "H", "where", "where from", "Show where what is found with /, else the line under the "
+             "cursor, came from", show=True),
         _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
         _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
         _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
+    ],
+    "lineage": [
+        _key("lineage.open", "enter", "open_span", "go to span", "Go to the span of this step", show=True),
+        _key("lineage.next", "J", "step(1)", "next step", "Go to the next step, towards where it first appeared",
+             show=True),
+        _key("lineage.previous", "K", "step(-1)", "previous step", "Go to the previous step", show=True),
+        _key("lineage.phrase", "p", "phrase", "other phrase", "Type another phrase to follow", show=True),
+        _key("lineage.pin", "P", "pin", "pin", "Pin the trail to the notebook", show=True),
+        _key("lineage.back", "escape,H", "back", "back", "Back to where the question was asked", show=True),
+    ],
+    "notebook": [
+        _key("notebook.open", "enter", "open_span", "go to span", "Go to the span that the note is about", show=True),
+        _key("notebook.add", "a", "add", "write", "Write a note of your own", show=True),
+        _key("notebook.edit", "E", "edit", "edit", "Edit the text of the note under the cursor", show=True),
+        _key("notebook.delete", "d", "delete", "delete", "Delete the note under the cursor; asks first", show=True),
+        _key("notebook.down", "J", "move(1)", "move down", "Move the note down"),
+        _key("notebook.up", "K", "move(-1)", "move up", "Move the note up"),
+        _key("notebook.export", "x", "export", "to Markdown", "Write all notes to a Markdown file in the present "
+             "folder, with the commands that open their spans", show=True),
+        _key("notebook.back", "escape,B", "back", "back", "Close the notebook", show=True),
+    ],
+    "note": [
+        _key("note.done", "ctrl+s", "done", "keep", "Keep the text", show=True),
+        _key("note.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+    ],
+    "export": [
+        _key("export.done", "ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
+             show=True),
+        _key("export.what", "ctrl+t", "what", "what", "Write the trace, its conversation or a snapshot", show=True),
+        _key("export.redaction", "ctrl+r", "redaction", "redaction", "Take nothing out, or secrets, or personal data "
+             "as well", show=True),
+        _key("export.cancel", "escape", "cancel", "cancel", "Write nothing", show=True),
     ],
     "replay": [
         _key("replay.cancel", "escape,c", "leave", "cancel / back", "Cancel a replay that runs; go back from one "
@@ -229,6 +286,16 @@ _KEYS: dict[Group, list[Binding]] = {
              show=True),
         _key("replay.save", "s", "save", "save", "Keep the replay: write its trace to a file beside the recording; "
              "replays that are not saved are gone when Retrospan is left", show=True),
+    ],
+    "compare": [
+        _key("compare.next", "n,x", "difference(1)", "next difference", "Go to the next call that differs", show=True),
+        _key("compare.previous", "N,X", "difference(-1)", "previous difference", "Go to the previous call that "
+             "differs"),
+        _key("compare.open", "enter", "open", "details", "Go to what differs in this call", show=True),
+        _key("compare.only", "f", "only", "only differences", "Show only the calls that differ, or all again",
+             show=True),
+        _key("compare.swap", "s", "swap", "swap", "Exchange left and right"),
+        _key("compare.back", "escape", "back", "back", "Back to the calls, then to where you came from", show=True),
     ],
     "question": [
         _key("question.start", "enter", "start", "start", "Start the replay", show=True),
@@ -265,6 +332,17 @@ _KEYS: dict[Group, list[Binding]] = {
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
     return [binding for group in groups for binding in _KEYS[group]]
+
+
+def all_bindings() -> list[Binding]:
+    """Every binding there is."""
+    return [binding for group in _KEYS.values() for binding in group]
+
+
+def remapped(binding: Binding, keys: Mapping[str, str]) -> Binding:
+    """The binding with the keys that the settings give it."""
+    wanted = keys.get(binding.id or "")
+    return binding if wanted is None else replace(binding, key=wanted)
 
 
 def group_of(binding: Binding) -> Group | None:

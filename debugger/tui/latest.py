@@ -89,7 +89,7 @@ class Latest(Generic[Question, Found]):
             partial(self._run, question, self._generation),
             name=self._name,
             group=self._name,
-            description=f"{self._name} {question!r}"[:120],
+            description=self._name,  # The question may be a whole trace: its repr would take longer than the answer.
             thread=True,
             exit_on_error=False,
         )

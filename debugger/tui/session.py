@@ -15,13 +15,15 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.playhead import StateView, Track
-from ..importers import LogRecord
+from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
+from ..store.notebook import Notebook
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .exporting import ExportJob
 
 POLL_S: Final = 0.4
-"""How often screens ask whether the library has changed, which costs microseconds."""
+"""How often screens ask whether something has changed by itself, which costs microseconds."""
 
 
 class Session(Protocol):
@@ -35,11 +37,27 @@ class Session(Protocol):
     def is_library(self) -> bool:
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
 
+    @property
+    def notebook(self) -> Notebook:
+        """The notebook of what is shown. Its methods block."""
+
+    def opened_as(self, row: TraceRow) -> str:
+        """The word that opens a trace again: its file, or the library; empty for the user's own. Cheap."""
+
     def version(self) -> int:
-        """Another number whenever the library has changed; cheap. Each screen remembers the one that it shows."""
+        """Another number whenever what is shown has changed by itself; cheap. Each screen remembers its own."""
+
+    def follow(self, wanted: bool) -> None:
+        """Go on reading files that still grow, or no longer. Only where files are shown."""
+
+    def following(self) -> Following | None:
+        """How following the files stands; None where a library is shown. Cheap."""
+
+    def is_temporary(self, trace_id: str) -> bool:
+        """Whether a trace is a replay of this session that is not kept: it goes with the session, or when removed."""
 
     def remove(self, trace_id: str) -> None:
-        """Take a trace out of the library."""
+        """Take a trace out of the library, or throw a temporary replay away."""
 
     def receive(self, wanted: bool) -> None:
         """Start or stop a receiver that fills the library; it goes with the session. Only where a library is shown."""
@@ -133,6 +151,14 @@ class Session(Protocol):
 
         Raises:
             ReplayError: the trace is no replay of this session, or the file cannot be written.
+        """
+
+    def export(self, job: ExportJob) -> Path:
+        """Write a trace, its conversation or a snapshot to a file.
+
+        Raises:
+            DebuggerError: it cannot be written, or is there already.
+            RestoreError: there is no snapshot.
         """
 
     def branches(self, trace_id: str) -> list[TraceRow]:

@@ -14,6 +14,7 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..errors import ReplayError
+from ..importers import Follower, Following
 from ..receiver.child import ReceiverProcess
 from ..receiver.status import Status
 from ..replay.keep import copy_beside
@@ -22,7 +23,10 @@ from ..replay.plan import plan_replay
 from ..replay.recording import Recording
 from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
+from ..store.library import library_folder
+from ..store.notebook import Notebook, notebook_beside
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .following import FileFollower
 from .trace_reading import TraceReading
 
 
@@ -47,20 +51,27 @@ class StoreSession(TraceReading):
     ) -> None:
         super().__init__()
         self.agent = agent
-        self._paths = list(paths)
         self._library = library
         self._reader = library.reader() if library is not None else None
         self._replays: dict[str, Path] = {}
         self._kept: dict[str, Path] = {}
+        self._gone: set[str] = set()
+        """Replays that were thrown away."""
         self._store = Store.memory()
+        self._files = FileFollower(self._store, Follower(paths)) if paths else None
         self._folder = TemporaryDirectory(prefix="retrospan-")
         self._numbers = itertools.count(1)
         self._recording: Recording | None = None
+        self._recorded_spans: list[SpanRow] = []
+        """The spans of the recording: another end or another span makes another recording."""
         self._recorded_at = -1
         """The store's generation when the recording was last known to be up to date."""
         self._lock = Lock()
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
+
+        beside = notebook_beside(Path(paths[0] if paths else "."))
+        self.notebook = Notebook(beside if library is None else library.user_file)
 
     def __enter__(self) -> StoreSession:
         return self
@@ -68,6 +79,8 @@ class StoreSession(TraceReading):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._receiver is not None:
             self._receiver.close()
+        if self._files is not None:
+            self._files.switch(False)
         self._store.close()
         if self._library is not None:
             self._library.close()
@@ -78,14 +91,42 @@ class StoreSession(TraceReading):
         """Whether a library is shown: it changes by itself, and traces can be removed from it."""
         return self._library is not None
 
+    def opened_as(self, row: TraceRow) -> str:
+        """The word that opens a trace again: its file, or the library; empty for the user's own."""
+        if self._library is None:
+            return row.source.partition("!")[0]
+        return "" if self._library.folder == library_folder() else f"--library={self._library.folder}"
+
     def version(self) -> int:
-        """Another number whenever the library has changed. Costs microseconds where it has not."""
-        return 0 if self._reader is None else self._reader.generation
+        """Another number whenever the library or the files have changed. Costs microseconds where they have not."""
+        return self._store.generation if self._reader is None else self._reader.generation
+
+    def follow(self, wanted: bool) -> None:
+        """Go on reading files that grow, or no longer."""
+        if self._files is not None:
+            self._files.switch(wanted)
+
+    def following(self) -> Following | None:
+        """How following the files stands; None for a library."""
+        return None if self._files is None else self._files.now
+
+    def is_temporary(self, trace_id: str) -> bool:
+        """Whether a trace is a replay of this session that is not kept."""
+        return trace_id in self._replays and trace_id not in self._kept
 
     def remove(self, trace_id: str) -> None:
-        """Take a trace out of the library; one of this session's replays goes with the session anyway."""
-        if self._library is not None:
+        """Take a trace out of the library, or throw a temporary replay away; what was made from it stays.
+
+        Raises: ReplayError: it is a file.
+        """
+        if self.is_temporary(trace_id):
+            with self._lock:
+                self._gone.add(trace_id)
+                self._replays.pop(trace_id).unlink(missing_ok=True)
+        elif self._library is not None:
             self._library.remove([trace_id])
+        else:
+            raise ReplayError("only replays that were made here and not saved can be removed; this trace is a file")
 
     def receive(self, wanted: bool) -> None:
         """Start or stop the receiver of this session, a process of its own."""
@@ -104,12 +145,12 @@ class StoreSession(TraceReading):
 
     def load(self, on_progress: Callable[[LoadProgress], None], cancelled: Callable[[], bool]) -> None:
         """Read the inputs; what is read can be listed while it runs."""
-        if self._paths:
-            self._store.load(self._paths, on_progress=on_progress, cancelled=cancelled)
+        if self._files is not None:
+            self._files.load(on_progress, cancelled)
 
     def traces(self) -> list[TraceRow]:
         """All traces, newest first, replays among them."""
-        here = self._store.traces()
+        here = [row for row in self._store.traces() if row.trace_id not in self._gone]
         if self._reader is None:
             return here
         kept = self._reader.traces()
@@ -136,7 +177,9 @@ class StoreSession(TraceReading):
 
     def issues(self) -> list[IssueRow]:
         """What was odd in the inputs."""
-        return self._store.issues() if self._reader is None else self._reader.issues()
+        if self._reader is not None:
+            return self._reader.issues()
+        return [*self._store.issues(), *(self._files.issues() if self._files is not None else ())]
 
     def plan(self, job: ReplayJob) -> ReplayPlan:
         """What the job would do."""
@@ -194,9 +237,9 @@ class StoreSession(TraceReading):
             known, generation = self._recording, self.generation
             if known is not None and generation != self._recorded_at:
                 # What was loaded since may have nothing to do with this trace.
-                spans = self._of(known.trace_id).spans(known.trace_id)
-                known = known if len(known.calls) == len(spans) else None
+                known = known if self._recorded_spans == self._of(known.trace_id).spans(known.trace_id) else None
             if known is None or known.trace_id != trace_id:
+                self._recorded_spans = self._of(trace_id).spans(trace_id)
                 known = Recording(trace_id, self._of(trace_id).calls(trace_id), self._sources(trace_id))
             self._recording, self._recorded_at = known, generation
             return known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from pathlib import Path
 
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
@@ -15,6 +16,7 @@ from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
 from ..store import Store
+from .exporting import ExportJob, write_export
 
 
 class TraceReading(ABC):
@@ -91,6 +93,16 @@ class TraceReading(ABC):
         # Going through all messages of very many frames would make the playhead wait.
         small = snapshot.frame_count <= MOST_FRAMES
         return with_conversation(snapshot, recording.calls) if small else snapshot
+
+    def export(self, job: ExportJob) -> Path:
+        """Write a trace, its conversation or a snapshot. Raises DebuggerError, RestoreError."""
+
+        def snapshot() -> Snapshot:
+            recording = self._record(job.trace_id)
+            last = len(recording.cursor.timeline.events) - 1
+            return self._at(recording, last if job.position is None else job.position)
+
+        return write_export(job, self._of(job.trace_id), snapshot)
 
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         """The state after an event, and what changed since another one. Raises RestoreError."""

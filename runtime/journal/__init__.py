@@ -1,6 +1,6 @@
 """The journal, the one matcher and the replay session."""
 
-from ._difference import Cause, Difference, cause_of, differences_between
+from ._difference import Cause, Difference, cause_of, differences_between, json_differences
 from ._edits import Edits, MemoryPatch, PatchKind, RequestPatch, edited_message
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
@@ -46,5 +46,6 @@ __all__ = [
     "cause_of",
     "differences_between",
     "edited_message",
+    "json_differences",
     "ordinal",
 ]

@@ -78,18 +78,18 @@ def _differences(recorded: AnyRequest, actual: AnyRequest) -> Iterator[Differenc
         if recorded.tools is not None and actual.tools is not None:
             yield from _tool_differences(recorded.tools, actual.tools)
         if recorded.output_schema is not None and actual.output_schema is not None:
-            yield from _at("schema", "schema", recorded.output_schema, actual.output_schema)
+            yield from json_differences("schema", "schema", recorded.output_schema, actual.output_schema)
         elif recorded.output_schema != actual.output_schema and recorded.tools is not None:
             # Only a recording that tells the tools is complete enough to say that there was no schema.
             yield Difference(part="schema", path="schema", recorded=recorded.output_schema, actual=actual.output_schema)
-        yield from _at("model", "model", recorded.model, actual.model)
+        yield from json_differences("model", "model", recorded.model, actual.model)
         if recorded.provider is not None and actual.provider is not None:
-            yield from _at("provider", "provider", recorded.provider, actual.provider)
-        yield from _at("parameters", "parameters", recorded.parameters, actual.parameters)
+            yield from json_differences("provider", "provider", recorded.provider, actual.provider)
+        yield from json_differences("parameters", "parameters", recorded.parameters, actual.parameters)
     elif not isinstance(recorded, Request) and not isinstance(actual, Request):
-        yield from _at("name", "name", recorded.name, actual.name)
+        yield from json_differences("name", "name", recorded.name, actual.name)
         was, now = parse_json_text(recorded.arguments), parse_json_text(actual.arguments)
-        yield from _at("arguments", "arguments", was, now)
+        yield from json_differences("arguments", "arguments", was, now)
 
 
 def makes_miss(difference: Difference) -> bool:
@@ -170,7 +170,7 @@ def _message_differences(recorded: tuple[Message, ...], actual: tuple[Message, .
         elif i >= len(actual):
             yield Difference(part="message", path=path, recorded=message_to_json(recorded[i]), actual=None)
         elif recorded[i].digest != actual[i].digest:
-            yield from _at("message", path, message_to_json(recorded[i]), message_to_json(actual[i]))
+            yield from json_differences("message", path, message_to_json(recorded[i]), message_to_json(actual[i]))
 
 
 def _tool_differences(recorded: tuple[ToolDefinition, ...], actual: tuple[ToolDefinition, ...]) -> Iterator[Difference]:
@@ -183,13 +183,13 @@ def _tool_differences(recorded: tuple[ToolDefinition, ...], actual: tuple[ToolDe
         elif name not in was:
             yield Difference(part="tool", path=path, recorded=None, actual=now[name].to_json())
         elif was[name].digest != now[name].digest:
-            yield from _at("tool", path, was[name].to_json(), now[name].to_json())
+            yield from json_differences("tool", path, was[name].to_json(), now[name].to_json())
     order_was, order_now = [t.name for t in recorded], [t.name for t in actual]
     if order_was != order_now and sorted(order_was) == sorted(order_now):
         yield Difference(part="tool", path="tools", recorded=order_was, actual=order_now)
 
 
-def _at(part: str, path: str, recorded: Json, actual: Json) -> Iterator[Difference]:
+def json_differences(part: str, path: str, recorded: Json, actual: Json) -> Iterator[Difference]:
     """The leaves at which two JSON values differ, in document order; iterative, since texts nest as they like."""
     stack: list[tuple[str, Json, Json]] = [(path, recorded, actual)]
     while stack:

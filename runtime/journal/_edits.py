@@ -59,6 +59,8 @@ class Edits:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     """By the recorded span whose answer they replace."""
     memory: tuple[MemoryPatch, ...] = ()
+    inputs: tuple[Json, ...] = ()
+    """Messages of the user (``message_to_json``) that follow the recorded end; who runs the conversation says them."""
 
     def applied(self, agent_id: str, request: Request, start_unix_nano: int | None) -> Request:
         """The request as it goes out.
@@ -77,6 +79,7 @@ class Edits:
             "requests": [patch.to_json() for patch in self.requests],
             "outcomes": {span: outcome.to_json() for span, outcome in self.outcomes.items()},
             "memory": [{name: getattr(patch, name) for name in patch.__slots__} for patch in self.memory],
+            "inputs": list(self.inputs),
         }
 
     @classmethod
@@ -86,6 +89,7 @@ class Edits:
             requests=tuple(RequestPatch(**each) for each in data["requests"]),
             outcomes={span: Outcome.from_json(each) for span, each in data["outcomes"].items()},
             memory=tuple(MemoryPatch(**each) for each in data["memory"]),
+            inputs=tuple(data["inputs"]),
         )
 
 

@@ -144,6 +144,9 @@ class ReplaySession:
                 self._stop_at_cut(scope, kind, name, call_id, found)
             if not (self.policy.retry_errors and outcome.status == "error"):
                 return self._give(kind, name, call_id, found)
+        elif strict and self._edits.inputs and kind == "prompt" and not self._matcher.unused(scope, "prompt"):
+            past = replace(found, reason="this goes on past the end of the recording")
+            raise self._diverge(kind, name, call_id, past, cause="extra call")
         elif strict and self._open_ended and self._matcher.is_used_up(scope):
             raise self._end("past_cut")
         elif strict:

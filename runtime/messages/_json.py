@@ -29,6 +29,8 @@ _MAX_FAULTS = 20
 _MAX_TOLD = 300
 """Characters of one fault; the path to a place that is nested deep is cut in its middle."""
 
+_plain_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
 
 def canonical_json(value: Json) -> bytes:
     """The one byte form of a JSON value, after RFC 8785 (JCS).
@@ -42,10 +44,7 @@ def canonical_json(value: Json) -> bytes:
         ValueError: NaN or infinity, or nesting that never ends.
     Source: RFC 8785, sections 3.2.1 to 3.2.3.
     """
-    if _is_plain(value):
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    else:
-        text = _encode(value)
+    text = _plain_text(value) if _is_plain(value) else _encode(value)
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -56,11 +55,12 @@ def _is_plain(value: Json, depth: int = 0) -> bool:
         return True
     if depth > _MAX_DEPTH:
         return False
+    # A plain loop: this looks at every value of every message of a trace.
     if kind is dict:
-        return all(
-            type(key) is str and (not key or max(key) <= "\ud7ff") and _is_plain(item, depth + 1)
-            for key, item in value.items()
-        )
+        for key, item in value.items():
+            if type(key) is not str or not (key.isascii() or max(key) <= "\ud7ff") or not _is_plain(item, depth + 1):
+                return False
+        return True
     return kind is list and all(_is_plain(item, depth + 1) for item in value)
 
 

@@ -63,7 +63,7 @@ def test_what_is_not_known_has_no_price(change: dict[str, object]) -> None:
 
 
 def test_without_the_extra_nothing_has_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "_is_installed", lambda: False)
+    monkeypatch.setattr(prices, "_installed", lambda: None)
     assert computed_cost(CALL) is None
 
 

@@ -27,15 +27,15 @@ _KEPT = 40
 """Prepared requests; their trace ids are written anew for each sending."""
 
 
-def start(library: Path) -> tuple[subprocess.Popen[str], str]:
-    """A receiver and its address."""
-    words = ["listen", "--library", str(library), "--http-port", "0", "--no-grpc", "--json"]
+def start(library: Path, *more: str) -> tuple[subprocess.Popen[str], dict[str, object]]:
+    """A receiver and its first status, with its addresses."""
+    words = ["listen", "--library", str(library), "--http-port", "0", "--json", *more]
     process = subprocess.Popen([sys.executable, "-m", "debugger.cli", *words], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
         status = json.loads(line)
         if status["state"] == "listening":
-            return process, status["http"]
+            return process, status
     raise SystemExit("the receiver did not start")
 
 
@@ -76,11 +76,11 @@ def main(seconds: float, exporters: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "library"
-        process, address = start(library)
+        process, status = start(library, "--no-grpc")
         assert process.stdout is not None
         last: list[dict[str, object]] = []
         threading.Thread(target=drain, args=(process.stdout, last), daemon=True).start()
-        threads = [threading.Thread(target=export, args=(n, address)) for n in range(exporters)]
+        threads = [threading.Thread(target=export, args=(n, str(status["http"]))) for n in range(exporters)]
         began = time.perf_counter()
         for thread in threads:
             thread.start()
@@ -96,7 +96,7 @@ def main(seconds: float, exporters: int) -> None:
         print(f"durable:   {spans:>9,} spans in {took:.1f} s, {spans / took:,.0f} a second; peak {peak:.0f} MB")
         print(f"queryable: {seen:>9,} at the same moment, {seen / took:,.0f} a second")
         began = time.perf_counter()
-        process, _ = start(library)
+        process, _ = start(library, "--no-grpc")
         process.send_signal(2)
         process.communicate()
         print(f"the rest is in the library {time.perf_counter() - began:.1f} s after the restart")

@@ -12,9 +12,10 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 from typing import Any
+
+from msgspec import structs
 
 from debugger.analysis.playhead import StateView, Track, state_view, track_of
 from debugger.replay.model import Anchor
@@ -47,7 +48,7 @@ class BenchSession(FakeSession):
 
     def __init__(self, count: int) -> None:
         super().__init__(spans=rows_of(count))
-        self.rows = [replace(travel_traces()[0], spans=count)]
+        self.rows = [structs.replace(travel_traces()[0], spans=count)]
         events = mixed(min(count, 100_000))
         began = time.process_time()
         self.cursor = SnapshotCursor(events)

@@ -40,7 +40,7 @@ def test_an_empty_library_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
     out, err = capsys.readouterr()
     assert json.loads(out) == []
     assert "the library is empty; `retrospan load FILE`" in err
-    for words in (["snapshot"], ["replay"]):
+    for words in (["snapshot"], ["replay"], ["show"], ["show", "--trace", "abcd"]):
         assert main(words) == 2
         assert "the library is empty" in capsys.readouterr().err
 
@@ -166,7 +166,7 @@ def test_ctrl_c_stops_a_load_and_keeps_what_is_complete(home: Path) -> None:
 def test_progress_says_rate_and_what_is_left() -> None:
     half = LoadProgress(path="x", bytes_done=500, bytes_total=1_000, spans=10_000)
     assert progress_text(half, 0.1) == "reading: 50 % of 1000 B, 10,000 spans"
-    assert progress_text(half, 5.0) == "reading: 50 % of 1000 B, 10,000 spans, 2,000 spans/s, 6.00 s left"
+    assert progress_text(half, 5.0) == "reading: 50 % of 1000 B, 10,000 spans, 2,000 spans/s, 6 s left"
 
 
 def test_progress_without_a_terminal_is_plain_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

@@ -352,6 +352,12 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"SQLite format 3\x00", "an SQLite database"),
         (b'{"hello": 1}', "JSON that is no trace"),
         (b"\n\n\n{", "JSON that is no trace"),
+        (
+            b'[{"id": "1", "run_type": "llm", "dotted_order": "2"}]',
+            "runs exported by LangSmith, which are no OpenTelemetry spans",
+        ),
+        (b'{"traceEvents": []}', "a trace of the Chrome browser"),
+        (b'[{"role": "user", "content": "hi"}]', "a conversation without spans"),
         (b"\n\n\nplain words", "plain text"),
         (b"\x00\x01\x02", "binary data"),
         (b"# Notes", "plain text"),

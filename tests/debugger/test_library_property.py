@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tempfile
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import debugger.store.library._compact as compaction
 from debugger.store import Library, Store
@@ -64,7 +64,7 @@ def _said(store: Store) -> Any:
     traces = store.traces()
     return (
         traces,
-        [[dataclasses.replace(row, seq=0) for row in store.spans(trace.trace_id)] for trace in traces],
+        [[structs.replace(row, seq=0) for row in store.spans(trace.trace_id)] for trace in traces],
         [store.whole_spans(trace.trace_id) for trace in traces],
         [store.logs(trace.trace_id) for trace in traces],
         [store.calls(trace.trace_id) for trace in traces],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -362,6 +361,7 @@ def test_the_summary_tells_lost_input_from_odd_input(store: Store, tmp_path: Pat
 SQL = Path(__file__).parents[2] / "debugger" / "store" / "sql"
 PARAMETERS = {
     "trace_id": TRACE,
+    "path": "x",
     "span_id": None,
     "prefix": "0af7",
     "needles": ["x"],
@@ -369,9 +369,9 @@ PARAMETERS = {
     "first_seq": 0,
 } | dict.fromkeys(("attributes", "events", "status_code", "status_message", *Promoted._fields))
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "trace_list": tuple(field.name for field in dataclasses.fields(TraceRow)),
-    "span_list": tuple(field.name for field in dataclasses.fields(SpanRow)),
-    "issue_list": tuple(field.name for field in dataclasses.fields(IssueRow)),
+    "trace_list": TraceRow.__struct_fields__,
+    "span_list": SpanRow.__struct_fields__,
+    "issue_list": IssueRow.__struct_fields__,
     "counts": ("spans", "traces"),
     "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
     "log_orphans": ("path", "records", "traces"),

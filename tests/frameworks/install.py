@@ -20,6 +20,7 @@ PACKAGES = [
     "pydantic-ai-slim[openai]",
     "openai-agents",
 ]
+NPM = ["openai", "ai", "@ai-sdk/openai", "@langchain/core", "@langchain/openai", "@openai/agents", "zod"]
 
 
 def main() -> int:
@@ -31,7 +32,7 @@ def main() -> int:
         venv.create(folder / "venv", with_pip=True)
     subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     if (npm := shutil.which("npm")) is not None:
-        subprocess.run([npm, "install", "--no-fund", "--no-audit", "openai"], cwd=folder, check=True)
+        subprocess.run([npm, "install", "--no-fund", "--no-audit", *NPM], cwd=folder, check=True)
     tests = [sys.executable, "-m", "pytest", "-rs", "-n", "2", str(Path(__file__).parent)]
     return subprocess.run(tests, env={**os.environ, "RETROSPAN_FRAMEWORKS": str(folder)}, check=False).returncode
 

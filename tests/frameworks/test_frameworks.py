@@ -109,23 +109,46 @@ def test_recorded_and_replayed_with_the_provider_stopped(program, module, words,
     assert booked(folder) == ["Lyon"], "in all, the tool ran once"
 
 
-@pytest.mark.parametrize("words", [[], ["--stream"]])
-def test_javascript_is_answered_and_its_tools_are_asked_about(words, folder, monkeypatch, capfd):
+IN_NODE = ("--tool", "book=openai_chat.mjs:book")
+JAVASCRIPT = [
+    ("openai_chat.mjs", "openai", IN_NODE),
+    ("openai_chat.mjs --stream", "openai", IN_NODE),
+    ("openai_run_tools.mjs", "openai", ()),
+    ("vercel_ai.mjs", "ai", ()),
+    ("langchain_js.mjs", "@langchain/openai", ()),
+    ("openai_agents.mjs", "@openai/agents", ()),
+]
+
+
+def node_with(folder: Path, package: str) -> str:
+    """The interpreter; the test is skipped where it or the package is not there."""
     node = shutil.which("node")
-    if node is None or not (folder / "node_modules" / "openai").exists():
-        pytest.skip("node or npm's openai is not installed")
-    command = [node, "openai_chat.mjs", *words]
-    url = record(monkeypatch, command)
+    if node is None or not (folder / "node_modules" / package).exists():
+        pytest.skip(f"node or npm's {package} is not installed")
+    return node
+
+
+@pytest.mark.parametrize(("program", "package", "words"), JAVASCRIPT, ids=[row[0] for row in JAVASCRIPT])
+def test_javascript_is_answered_with_its_tools(program, package, words, folder, monkeypatch, capfd):
+    command = [node_with(folder, package), *program.split()]
+    url = record(monkeypatch, command, *words)
     recorded = capfd.readouterr().out
     assert recorded == "There is a table in Lyon.\n"
     with nobody_comes(url):
-        assert main(["replay", "t.otlp.jsonl", "--", *command]) == 2
-        out, err = capfd.readouterr()
-        assert out == ""
-        assert "no adapter reaches into a program that is not Python: book will really run" in err
-        assert booked(folder) == ["Lyon"], "it was not started"
-        assert main(["replay", "t.otlp.jsonl", "--run-tools", "--", *command]) == 0
+        assert main(["replay", "t.otlp.jsonl", *words, "--", *command]) == 0, capfd.readouterr().err
     out, err = capfd.readouterr()
     assert out == recorded
-    assert "2 hit" in err
-    assert "tools that really ran: book" in err
+    assert "3 hit" in err, "two model calls and the tool"
+    assert booked(folder) == ["Lyon"], "in all, the tool ran once"
+
+
+def test_tools_of_javascript_that_nothing_answers_are_asked_about(folder, monkeypatch, capfd):
+    command = [node_with(folder, "openai"), "openai_chat.mjs"]
+    record(monkeypatch, command)
+    assert main(["replay", "t.otlp.jsonl", "--", *command]) == 2
+    err = capfd.readouterr().err
+    assert "no framework with an adapter is imported there: book will really run" in err
+    assert "--tool book=openai_chat.mjs:book" in err
+    assert booked(folder) == ["Lyon"], "it was not started"
+    assert main(["replay", "t.otlp.jsonl", "--run-tools", "--", *command]) == 0
+    assert "tools that really ran: book" in capfd.readouterr().err

@@ -10,6 +10,7 @@ import pytest
 
 from debugger.commands._ask import ask_on
 from debugger.errors import EditError
+from debugger.replay.editing import broken_json, editable, supplied_value, typed
 from debugger.replay.edits import read_edits, read_set, resolve
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.replay.plan import plan_replay
@@ -17,7 +18,8 @@ from debugger.replay.recording import Recording
 from debugger.replay.report import report_to_json
 from debugger.replay.run import run_replay
 from debugger.store import Store
-from runtime.journal import Question, Supplied
+from runtime.errors import ReplayStop
+from runtime.journal import STRICT, Question, ReplaySession, Supplied
 
 from ..runtime.models.servers import KEY, Says, serving
 
@@ -107,6 +109,82 @@ def test_tools_and_the_model_of_one_agent_only(foreign, tmp_path):
     report = fork(foreign, tmp_path, "tools.book_museum=null")
     assert report.first_divergence is not None
     assert (statuses(report), report.first_divergence.cause) == (["missed"], "tool set")
+
+
+@pytest.mark.parametrize("name", [FOREIGN, OWN])
+def test_a_fork_goes_on_from_the_end(name, tmp_path):
+    recording = load(name)
+    last = spans(recording, "llm")[-1]
+    report = fork(recording, tmp_path, "next=And for Rome?", rebuild=True)
+    assert (set(statuses(report)[:-1]), statuses(report)[-1]) == ({"hit"}, "missed")
+    found = report.first_divergence
+    assert found is not None
+    assert (found.cause, found.reason) == ("extra call", "this goes on past the end of the recording")
+    assert found.differences[-1].actual["parts"][0]["content"] == "And for Rome?"
+    asked: list[Question] = []
+
+    def on_ask(question: Question) -> Supplied:
+        asked.append(question)
+        return Supplied(kind="result", value='{"sun": true}')
+
+    cut = {"span_id": last, "anchor": "after", "rebuild": True}
+    report = fork(recording, tmp_path, "messages[+]=And for Rome?", mode="ask", on_ask=on_ask, **cut)
+    assert (report.ended, report.output, report.same_output) == ("done", '{"sun": true}', False)
+    said = [message["role"] for message in asked[0].request[-3:]]
+    assert said[-2:] == ["assistant", "user"]
+    assert len(asked) == 1
+
+
+def test_a_program_takes_no_message_after_its_end(own):
+    job = ReplayJob(trace_id=own.trace_id, edits=(read_set("next=More."),))
+    with pytest.raises(EditError, match="a program ends by itself") as fault:
+        resolve(own, job, is_rebuilt=False)
+    assert "--rebuild" in fault.value.hint
+
+
+def test_every_part_of_a_request_and_its_class(foreign, tmp_path):
+    """What the editor offers is what the command line takes, and each change is named by its class."""
+    call = next(call for call in foreign.calls if call.kind == "llm")
+    offered = dict(editable(call, {"seen": [1]}))
+    assert offered["memory.seen"] == "[\n  1\n]"
+    schema = json.loads(offered["tools.get_weather.parameters"])
+    edits = {
+        "tools.get_weather.description": ("tool set", "Another."),
+        "tools.get_weather.parameters": ("tool set", json.dumps({**schema, "required": []})),
+        "schema": ("output schema", '{"type": "object"}'),
+        "model": ("model", "gpt-5"),
+        "messages[1].text": ("prompt text", "Rome?"),
+    }
+    for path, (cause, text) in edits.items():
+        assert path in offered
+        edit = typed(path, text)
+        job = ReplayJob(trace_id=foreign.trace_id, edits=(edit,))
+        patches, shown = resolve(foreign, job, is_rebuilt=True)
+        matcher = ReplaySession(
+            {frame.call_id: frame.journal for frame in foreign.whole.frames.values()}, policy=STRICT, edits=patches
+        )
+        scope = next(f.call_id for f in foreign.whole.frames.values() if f.agent_id == "travel_desk")
+        sent = matcher.outgoing(scope, "travel_desk", call.request())
+        with pytest.raises(ReplayStop):
+            matcher.answer(scope, "prompt", "model", "x", sent)
+        assert matcher.divergence is not None
+        assert (path, matcher.divergence.cause) == (path, cause)
+        assert matcher.divergence.nearest_span_id == call.span_id
+        assert shown[0].was is not None or path == "schema"
+    for path, text in (("schema", "{"), ("tools.get_weather.parameters", "[]")):
+        with pytest.raises(EditError, match="JSON"):
+            typed(path, text)
+
+
+def test_what_is_typed_as_an_outcome():
+    assert supplied_value("tool", '{"a": [1]}') == {"a": [1]}
+    assert supplied_value("tool", "{a") == "{a"
+    assert (supplied_value("llm", "true"), supplied_value("llm", '{"a": 1}')) == ("true", '{"a": 1}')
+    message = {"role": "assistant", "parts": [{"type": "text", "content": "x"}]}
+    assert supplied_value("llm", json.dumps(message)) == message
+    assert broken_json('{"a": 1,') is not None
+    assert broken_json("plain [text") is None
+    assert broken_json("[1]") is None
 
 
 def test_the_branch_keeps_its_edits(foreign, tmp_path):

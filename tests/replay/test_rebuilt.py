@@ -35,6 +35,7 @@ from runtime.trace import ModelTurnStart
 from .check_zoo import files_in, truth_of, wanted_output
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"
+PRODUCERS = Path(__file__).parents[1] / "data" / "producers"
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 OWN = ("travel_desk", "research_team", "order_watch", "refund_desk")
 
@@ -106,6 +107,27 @@ def test_every_trace_of_the_zoo_comes_out_as_recorded(files):
         # Nothing of these is taken over as recorded that a run could derive, but the retrieval of one tool.
         assert [note for note in rebuilt.notes if "retrieval" not in note] == []
     assert replayed == sum("on_span" in call for call in truth["llm_calls"])
+
+
+@pytest.mark.parametrize("files", files_in([PRODUCERS]), ids=lambda files: files[0].name)
+def test_every_trace_of_other_producers_comes_out_as_recorded(files):
+    truth = truth_of(files[0])
+    replayed = 0
+    for recording in recordings(files):
+        llms = [call for call in recording.calls if call.kind == "llm"]
+        if all(call.input_messages is None for call in llms):
+            with pytest.raises(ReplayError, match=r"not recorded|no model call"):
+                rebuild(recording)
+            continue
+        rebuilt = rebuild(recording)
+        played = play(rebuilt)
+        assert set(played.statuses) == {"hit"}
+        assert played.error == rebuilt.end.error
+        assert played.output == rebuilt.end.output
+        wanted = wanted_output(recording.calls, truth)
+        assert wanted is None or played.output.strip() == wanted.strip()
+        replayed += len(llms)
+    assert replayed == truth["replayed_llm_calls"]
 
 
 @pytest.mark.parametrize("name", OWN)

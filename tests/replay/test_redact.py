@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import openai
 import pytest
 
 from debugger.errors import ReplayError
-from debugger.replay.export import redacted
+from debugger.importers import LogRecord
+from debugger.replay.export import export_trace, redacted
 from debugger.replay.redact import RULES, Redaction
-from runtime.trace import Span
+from runtime.trace import Span, SpanEvent, SpanLink
 from tests.replay.endpoint.doors import record, recording_of, replaying
 from tests.runtime.models.servers import KEY, Says
 
@@ -108,3 +112,77 @@ def test_a_redacted_recording_still_answers(tmp_path):
     with replaying(recording, left_out=Redaction.of(["email"]).request) as endpoint:
         # The answer comes back with the next request, redacted as it is.
         assert program(endpoint) == ["I am [redacted:email].", "That is all."]
+
+
+SECRET = "hunter2-Zq9"
+NESTED = json.dumps({"arguments": json.dumps({"login": {"apiKey": SECRET, "user": "ada"}})})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://ada:{SECRET}@db.example.org/x?y=1",
+        f"postgresql://root:{SECRET}@localhost/db",
+        f"GET /v1?api_key={SECRET}&page=2",
+        f"deploy --password {SECRET} --dry-run",
+        f"deploy --db-password={SECRET} now",
+        f"DB_PASSWORD={SECRET} ./run.sh",
+        f"Authorization: Basic {SECRET}",
+        f'said {{"client_secret": "{SECRET}"}} there',
+        NESTED,
+        "see " + base64.b64encode(f"aws --password {SECRET} and more".encode()).decode(),
+        "see " + base64.urlsafe_b64encode(b"mail ada@example.org, and ?>>>").decode().rstrip("="),
+    ],
+)
+def test_secrets_in_disguise(text):
+    shown = ALL.text(text) if text is not NESTED else ALL.json(text)
+    assert SECRET not in shown
+    assert base64.b64encode(SECRET.encode())[:8].decode() not in shown
+    assert "[redacted:" in shown
+    assert (ALL.text(shown) if text is not NESTED else ALL.json(shown)) == shown, "twice changes nothing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password: please reset it, and keep the secret to yourself.",
+        "basic authorization is a scheme; api_key=None",
+        "http://localhost:8080/a@b",
+        base64.b64encode(bytes(range(200))).decode(),
+        base64.b64encode(b"nothing of interest in this line").decode(),
+        "a_very_long_identifier_of_some_python_module_indeed",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text):
+    assert ALL.text(text.replace("api_key=None", "")) == text.replace("api_key=None", "")
+
+
+def test_nothing_of_a_span_that_is_exported_keeps_a_secret(tmp_path):
+    key = "sk-proj-abcdefghij0123456789"
+    span = Span(
+        trace_id="a" * 32,
+        span_id="b" * 16,
+        parent_span_id=None,
+        name=f"call {key}",
+        start_unix_nano=1,
+        end_unix_nano=2,
+        status_message=f"refused {key}",
+        attributes={"gen_ai.tool.call.arguments": NESTED, f"note {key}": 1, "db.password": 1234, "cookies": [key]},
+        events=(SpanEvent(name=f"said {key}", time_unix_nano=1, attributes={"exception.message": key}),),
+        links=(SpanLink(trace_id="c" * 32, span_id="d" * 16, attributes={"why": key}),),
+        resource={"process.command_line": f"run --api-key {SECRET}", "process.command_args": ["run", key]},
+        scope_name=key,
+        extra={"traceState": f"v={key}"},
+    )
+    record = LogRecord(
+        time_unix_nano=1,
+        event_name=f"log {key}",
+        body={"content": NESTED, "text": key},
+        attributes={"Set-Cookie": SECRET},
+    )
+    export_trace(tmp_path / "out.jsonl", [span], {"b" * 16: [record]}, ALL)
+    written = (tmp_path / "out.jsonl").read_text("utf-8")
+    assert key not in written
+    assert SECRET not in written
+    assert "1234" not in written.replace("0123456789", "")
+    assert written.count("[redacted:secret]") >= 12

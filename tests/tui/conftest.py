@@ -20,7 +20,7 @@ def same_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
         if name == "NO_COLOR" or (name.startswith("TEXTUAL") and not name.startswith("TEXTUAL_SNAPSHOT")):
             monkeypatch.delenv(name)
     # Pictures must not change with the version of a price list.
-    monkeypatch.setattr("debugger.analysis.prices._is_installed", lambda: False)
+    monkeypatch.setattr("debugger.analysis.prices._installed", lambda: None)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterable
 
+from textual import events
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
 from debugger.tui.app import RetrospanApp
@@ -25,30 +28,54 @@ class Desk:
         self.pilot = pilot
 
     async def settle(self) -> None:
-        """Wait until no worker runs and no message waits."""
+        """Wait until no worker runs, no message waits and nothing is left to draw.
+
+        Textual's own pilot guesses that from the processor time of the process, in steps of 20 ms and up to a second
+        when other work keeps the machine busy; asked directly, the same is known at once.
+        """
+        rests = 0
         for _ in range(LIMIT):
-            await self.pilot.pause()
-            if not any(worker.is_running for worker in self.app.workers):
-                await self.pilot.pause()
-                if not any(worker.is_running for worker in self.app.workers):
+            await self.app.animator.wait_until_complete()
+            await self.pilot._wait_for_screen()
+            self.app.screen._on_timer_update()
+            if any(worker.is_running for worker in self.app.workers):
+                rests = 0
+                await asyncio.sleep(0.005)
+            elif self._is_quiet():
+                rests += 1
+                if rests == 2:
                     return
-            await asyncio.sleep(0.005)
+            else:
+                rests = 0
+                await asyncio.sleep(0)
         raise AssertionError("the app never came to rest")
+
+    def _is_quiet(self) -> bool:
+        """Whether no pump holds a message or a callback and the screen has been drawn."""
+        screen = self.app.screen
+        pumps = [self.app, *screen.walk_children(with_self=True)]
+        return (
+            all(pump._message_queue.empty() and not pump._next_callbacks for pump in pumps)
+            and not (screen._layout_required or screen._scroll_required or screen._repaint_required)
+            and not (screen._recompose_required or screen._dirty_widgets or screen._callbacks)
+        )
 
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, each time waiting until all is done."""
         for key in keys:
-            await self.pilot.press(key)
+            self.app.post_message(key_event(key))
             await self.settle()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a worker does while it runs."""
         for _ in range(LIMIT):
-            await self.pilot.pause()
+            await self.pilot._wait_for_screen()
+            self.app.screen._on_timer_update()
             if condition():
-                await self.pilot.pause()
+                await self.pilot._wait_for_screen()
+                self.app.screen._on_timer_update()
                 return
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.01)
         raise AssertionError(f"never came true; the screen shows:\n{self.screen}")
 
     @property
@@ -66,6 +93,16 @@ class Desk:
         found = [line for line in self.screen.splitlines() if part in line]
         assert len(found) == 1, f"{part!r} is in {len(found)} lines of\n{self.screen}"
         return found[0]
+
+
+def key_event(key: str) -> events.Key:
+    """What a terminal sends for a key: its name and, for a key that writes, its character."""
+    name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+    try:
+        character = unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(name, name)))
+    except KeyError:
+        character = key if len(key) == 1 else None
+    return events.Key(name, character)
 
 
 def drive(

@@ -11,7 +11,7 @@ from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
 from debugger.analysis.state_changes import StateChange
 from debugger.errors import DebuggerError
-from debugger.importers import LogRecord
+from debugger.importers import Following, LogRecord
 from debugger.receiver.status import Status
 from debugger.replay.model import (
     Anchor,
@@ -23,7 +23,9 @@ from debugger.replay.model import (
     ReplayReport,
 )
 from debugger.replay.run import stop_here
+from debugger.store.notebook import Notebook
 from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from debugger.tui.exporting import ExportJob
 from runtime.journal import Question, Supplied
 from runtime.messages import (
     BlobPart,
@@ -255,11 +257,14 @@ class FakeSession:
         self.state_gate: threading.Event | None = None
         self.fail: dict[str, Exception] = {}
         self.agent: str | None = None
+        self.temporary: set[str] = set()
         self.kept: list[str] = []
+        self.exports: list[ExportJob] = []
         self.is_library = False
         self.has_changed = threading.Event()
         self.changes = 0
         self.receiver_status: Status | None = None
+        self.following_now: Following | None = None
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -272,10 +277,20 @@ class FakeSession:
         while self.load_gate is not None and not self.load_gate.wait(0.01) and not cancelled():
             continue
 
+    @property
+    def notebook(self) -> Notebook:
+        return Notebook(Path("notes"))  # in the folder of the test
+
+    def opened_as(self, row: TraceRow) -> str:
+        return row.source
+
     def version(self) -> int:
         self.changes += self.has_changed.is_set()
         self.has_changed.clear()
         return self.changes
+
+    def is_temporary(self, trace_id: str) -> bool:
+        return trace_id in self.temporary
 
     def remove(self, trace_id: str) -> None:
         self._asked("remove")
@@ -287,6 +302,14 @@ class FakeSession:
         self.receiver_status = Status(
             state="listening" if wanted else "stopped", http=at, grpc=None, library="library", spans=1234
         )
+
+    def follow(self, wanted: bool) -> None:
+        self._asked("follow")
+        assert self.following_now is not None
+        self.following_now = replace(self.following_now, is_on=wanted)
+
+    def following(self) -> Following | None:
+        return self.following_now
 
     def receiver(self) -> Status | None:
         return self.receiver_status
@@ -413,6 +436,11 @@ class FakeSession:
         self._asked("keep")
         self.kept.append(trace_id)
         return Path("travel.replay-1.otlp.jsonl")
+
+    def export(self, job: ExportJob) -> Path:
+        self._asked("export")
+        self.exports.append(job)
+        return job.path
 
     def branches(self, trace_id: str) -> list[TraceRow]:
         self._asked("branches")

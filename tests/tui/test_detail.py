@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
@@ -142,14 +142,14 @@ def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():
         await desk.press("enter", "down", "F")
         assert "following" in desk.screen.splitlines()[0]
         session.span_rows = every
-        session.rows[0] = replace(session.rows[0], spans=13)
+        session.rows[0] = structs.replace(session.rows[0], spans=13)
         session.changes += 1
         desk.app.screen._look()
         await desk.settle()
         assert "13 spans" in desk.screen
         assert "1.36 s" in desk.cursor, "the cursor is on the span that started last"
         await desk.press("F", "home", "down", "left")
-        session.rows[0] = replace(session.rows[0], spans=14)
+        session.rows[0] = structs.replace(session.rows[0], spans=14)
         session.changes += 1
         desk.app.screen._look()
         await desk.settle()

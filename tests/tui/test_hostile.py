@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from debugger.replay.model import ReplayCall
 from debugger.store.rows import IssueRow, SpanRow
@@ -40,7 +41,7 @@ def case_rows() -> list[SpanRow]:
             int(raw[key]) // 1_000_000 - 1_760_000_000_000 for key in ("startTimeUnixNano", "endTimeUnixNano")
         )
         row = span_row(seq, 1 if seq > 1 else None, "other", raw["name"], start, end)
-        rows.append(replace(row, status_code=2 if "message" in raw.get("status", {}) else 0))
+        rows.append(structs.replace(row, status_code=2 if "message" in raw.get("status", {}) else 0))
     return rows
 
 
@@ -124,7 +125,7 @@ def test_bars_start_in_the_same_column_whatever_the_name():
         await desk.press("enter")
         hostile = [strip for strip in strips(desk.app)]
         desk.app.pop_screen()
-        desk.app.session.span_rows = [replace(row, name="plain") for row in case_rows()]
+        desk.app.session.span_rows = [structs.replace(row, name="plain") for row in case_rows()]
         await desk.settle()
         await desk.press("enter")
         plain = [strip for strip in strips(desk.app)]

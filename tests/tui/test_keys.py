@@ -21,8 +21,11 @@ PLACES = {
     "question": ["enter", "r"],
     "replay": ["enter", "r", "enter"],
     "result": ["enter", "r", "enter", "tab"],
+    "compare": ["space", "c"],
     "help": ["question_mark"],
     "issues": ["i"],
+    "lineage": ["enter", "H", "x", "enter"],
+    "notebook": ["B"],
 }
 
 SMALL = (60, 16)
@@ -46,19 +49,23 @@ def nodes_of(desk: Desk) -> list[object]:
 @pytest.mark.parametrize("empty", [False, True], ids=["with data", "without data"])
 @pytest.mark.parametrize("place", PLACES)
 def test_every_key_can_be_pressed_everywhere(place, empty):
-    """One app per place: after each key the way there is walked again if the key led away."""
+    """One app per place: what a key opened is closed again, and the way is walked again if the key led away."""
 
     async def scene(desk: Desk) -> None:
         await desk.press(*PLACES[place])
-        here = type(desk.app.screen)
+        here, depth = desk.app.screen, len(desk.app.screen_stack)
         for key in keys_of(nodes_of(desk)):
             await desk.press(key)
-            if type(desk.app.screen) is not here:
+            while len(desk.app.screen_stack) > depth:
+                desk.app.pop_screen()
+            await desk.settle()
+            if desk.app.screen is not here:
                 while len(desk.app.screen_stack) > 2:
                     desk.app.pop_screen()
                 await desk.settle()
                 desk.app.screen.set_focus(desk.app.screen.query_one("#traces"))
                 await desk.press(*PLACES[place])
+                here, depth = desk.app.screen, len(desk.app.screen_stack)
         assert desk.app.is_running
 
     session = FakeSession(traces=[], spans=[]) if empty else FakeSession()

@@ -44,7 +44,7 @@ def test_files_are_never_removed() -> None:
 
     async def scene(desk: Desk) -> None:
         await desk.press("d", "d")
-        assert "Only traces of the library can be removed" in desk.screen
+        assert "Only replays made here and not saved can be removed" in desk.screen
         assert "remove" not in session.asked
 
     drive(session, scene)

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
@@ -150,7 +151,7 @@ def test_a_branch_says_how_it_ended_where_that_is_known(ended, unfinished, said)
             found = super().span(trace_id, span_id)
             return [replace(span, attributes={"retrospan.replay.ended": ended}) for span in found] if ended else found
 
-    session = Session([*travel_traces()[:3], replace(travel_traces()[3], unfinished=unfinished)])
+    session = Session([*travel_traces()[:3], structs.replace(travel_traces()[3], unfinished=unfinished)])
     assert said in see(session, ["enter", "v"])
 
 

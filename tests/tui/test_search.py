@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
@@ -266,7 +265,7 @@ def test_the_list_is_grouped_and_turned_round():
 
 def test_sorting_by_name():
     rows = FakeSession().rows
-    session = FakeSession(traces=[replace(rows[0], name="zebra"), rows[1]])
+    session = FakeSession(traces=[structs.replace(rows[0], name="zebra"), rows[1]])
 
     async def scene(desk: Desk) -> None:
         await desk.press(*"sssss")

@@ -55,7 +55,8 @@ class Trail:
         self._writer: TraceFileWriter | None = None
         if path is not None:
             self._writer = TraceFileWriter(path, resource={"service.name": name, "telemetry.sdk.language": "python"})
-        self._emit(RunStart, self.root_id, None, name=name, input=input, origin=origin)
+        # A command's words may hold keys.
+        self._emit(RunStart, self.root_id, None, name=name, input=self._redaction.json(input), origin=origin)
 
     def call_id(self, kind: str, name: str) -> str:
         """The next call id of that kind and name."""

@@ -19,6 +19,8 @@ PLACEHOLDER: Final = "retrospan-replay"
 """Stands for a key where none may be used."""
 INJECTED: Final = Path(__file__).resolve().parent.parent / "inject"
 """The private folder that a Python program loads its adapters from."""
+_NODE: Final = INJECTED / "node" / "preload.cjs"
+"""What a program of Node.js loads first."""
 
 _OPENAI: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 _ANTHROPIC: Final = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL")
@@ -60,7 +62,7 @@ def environment_for(
     Args:
         endpoint: the running endpoint.
         strict: keys are replaced by a placeholder, and exporters are told to be quiet.
-        adapters: the settings of the adapters of Python programs; None loads none.
+        adapters: the settings of the adapters of Python and Node.js programs; None loads none.
         endpoints: further variables, as ``named_endpoints`` gives them.
     """
     env = dict(os.environ)
@@ -77,4 +79,7 @@ def environment_for(
     if adapters is not None:
         env["RETROSPAN_DOOR"] = json.dumps({"url": endpoint.url, "port": endpoint.port, **adapters})
         env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(INJECTED), env.get("PYTHONPATH"))))
+        # Node.js takes the words of the variable apart as a shell does, but for the quotes that it knows: double ones.
+        preload = str(_NODE).replace("\\", "\\\\").replace('"', '\\"')
+        env["NODE_OPTIONS"] = " ".join(filter(None, (env.get("NODE_OPTIONS"), f'--require "{preload}"')))
     return env

@@ -11,6 +11,8 @@ from typing import Final
 
 from runtime.messages import Call, ToolCallPart
 
+from . import javascript
+
 _FRAMEWORKS: Final = {
     "langchain": "langchain",
     "langchain_core": "langchain",
@@ -46,9 +48,11 @@ def foresee(calls: Sequence[Call], command: Sequence[str], functions: Sequence[s
     names = _called(calls)
     if not names:
         return Foreseen()
-    if not is_python(command):
-        return Foreseen(names, "no adapter reaches into a program that is not Python")
     named = {word.partition("=")[0] for word in functions}
+    if not is_python(command):
+        if not javascript.is_node(command):
+            return Foreseen(names, "no adapter reaches into a program that is neither Python nor Node.js")
+        return _in_node(tuple(name for name in names if name not in named), command)
     script = next((Path(word) for word in command if word.endswith(".py") and Path(word).is_file()), None)
     if script is not None and _uses_framework(script):
         return Foreseen()
@@ -56,6 +60,17 @@ def foresee(calls: Sequence[Call], command: Sequence[str], functions: Sequence[s
     if script is None:
         return Foreseen(rest, "which tools adapters reach is not known for this command")
     defined = _functions_in(script)
+    suggested = tuple(f"{name}={script}:{name}" for name in rest if name in defined)
+    return Foreseen(rest, "no framework with an adapter is imported there", suggested)
+
+
+def _in_node(rest: tuple[str, ...], command: Sequence[str]) -> Foreseen:
+    script = javascript.script_of(command)
+    if script is None:
+        return Foreseen(rest, "which tools adapters reach is not known for this command" if rest else "")
+    if not rest or javascript.uses_framework(script):
+        return Foreseen()
+    defined = javascript.functions_in(script)
     suggested = tuple(f"{name}={script}:{name}" for name in rest if name in defined)
     return Foreseen(rest, "no framework with an adapter is imported there", suggested)
 

@@ -81,6 +81,15 @@ def final_source(script: Script) -> Step | None:
     return step
 
 
+def last_turn(script: Script) -> int | None:
+    """The turn whose answer is the run's last word; its conversation is what goes on from the end."""
+    step = final_source(script)
+    while step is not None and not isinstance(step, TurnStep):
+        inner = step.inside if isinstance(step, ToolStep) else step.frame.steps
+        step = source_of(script, inner, recorded_value(script, step), True)
+    return step.turn if step is not None else None
+
+
 def turns_in(step: Step) -> Iterator[int]:
     """All model turns of a step, at any depth."""
     if isinstance(step, TurnStep):

@@ -27,7 +27,7 @@ from runtime.messages import (
 )
 from runtime.models import Model
 
-from .ends import final_source, recorded_output, recorded_value, said_in, source_of, turns_in
+from .ends import final_source, last_turn, recorded_output, recorded_value, said_in, source_of, turns_in
 from .forms import rewritten, same
 from .messages import Result, Said, Style
 from .script import AgentStep, AnswerOf, Frame, Given, Ref, ResultsOf, Script, Step, ToolStep, Turn, TurnStep
@@ -47,6 +47,8 @@ class Means:
     tools: Mapping[str, Implementation] = field(default_factory=dict)
     keeps_inputs: bool = True
     """Later messages of the user are given as recorded, also after the agent took another way."""
+    inputs: tuple[Message, ...] = ()
+    """What the user says after the recorded end."""
 
 
 class AsRecorded(ReplayedError):
@@ -89,6 +91,7 @@ class Player:
         """Run one frame's steps; its output."""
         try:
             await self._steps(frame.steps)
+            await self._go_on(frame)
         except AsRecorded as failure:
             raise AsRecorded(*(frame.error or (failure.type_name, failure.message))) from None
         finally:
@@ -247,6 +250,27 @@ class Player:
             answer = await self.ask(self._script.turns[n].settings, conversation)
             conversation.append(style.answer(answer))
         raise StepLimitError(current_context().agent_id, MAX_STEPS)
+
+    async def _go_on(self, frame: Frame) -> None:
+        """Past the recorded end, in the frame that gave the last answer."""
+        n = last_turn(self._script)
+        if not self._means.inputs or not any(isinstance(step, TurnStep) and step.turn == n for step in frame.steps):
+            return
+        assert n is not None
+        style = Style.of(self._script, [n])
+        conversation = self._gone.get(n) or [*self._asked[n], *self._answered(n, style)]
+        for message in self._means.inputs:
+            conversation = [*conversation, message]
+            answer = await self.ask(self._script.turns[n].settings, conversation)
+            conversation = await self._loop(n, conversation, answer)
+        self._gone[n] = conversation
+
+    def _answered(self, n: int, style: Style) -> list[Message]:
+        """The last answer of a turn, with what came of its tool calls: a final answer given as one has no result."""
+        answer = self._said.answers[n]
+        calls = calls_in(answer)
+        results = [self._said.results.get(Ref(n, place), Result("")) for place in range(len(calls))]
+        return [style.answer(answer), *style.results(calls, results)]
 
     # Tools and agents ------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from runtime.messages import Json
+from runtime.messages import Json, message_from_json
 
 from .live import model_for
 from .play import Means, Player
@@ -17,7 +17,8 @@ def rebuilt_agent(job: dict[str, Any]) -> Callable[[], Awaitable[Json]]:
     """The agent of the job's script, as a function without parameters."""
     script = script_from_json(job["script"])
     named = implementations(job.get("named_tools", {}))
-    means = Means(model=model_for, tools=named, keeps_inputs=job["keep_inputs"])
+    inputs = tuple(map(message_from_json, job.get("edits", {}).get("inputs", ())))
+    means = Means(model=model_for, tools=named, keeps_inputs=job["keep_inputs"], inputs=inputs)
 
     async def rebuilt() -> Json:
         return await Player(script, means).run()

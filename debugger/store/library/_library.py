@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Final
 
 import duckdb
+from msgspec import structs
 
 from ...errors import LibraryError, NoLibraryError
 from .._ingest import Counters, Ingest
@@ -119,6 +120,11 @@ class Library:
 
     def _catalog(self) -> Catalog:
         return Catalog.open(self._place.catalog)
+
+    @property
+    def user_file(self) -> Path:
+        """The SQLite file that holds what users say; the notebook is in it as well."""
+        return self._place.catalog
 
     @property
     def folder(self) -> Path:
@@ -375,7 +381,7 @@ def _as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySu
         return path
 
     def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
-        return tuple(replace(row, path=name(row.path)) for row in issues)
+        return tuple(structs.replace(row, path=name(row.path)) for row in issues)
 
     return replace(
         summary,

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.widget import Widget
 
 from ...analysis.text import one_line, plural
-from ..keymap import FIRST, bindings
+from ..keymap import FIRST, bindings, remapped
 from ..latest import AskingScreen
-from ..widgets.drawn import Drawable, OneLine, Run
+from ..widgets.drawn import Drawable, HasAscii, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
@@ -25,10 +26,12 @@ ALWAYS: Sequence[Binding] = [b for b in bindings("app") if isinstance(b, Binding
 def own_bindings(node: object) -> list[Binding]:
     """The bindings that a node's class declares, its own before inherited ones, as far as it inherits them."""
     out: list[Binding] = []
+    app = node if isinstance(node, HasAscii) else node.app if isinstance(node, DOMNode) and node.is_attached else None
+    keys = app.keys if isinstance(app, HasAscii) else {}
     for kind in type(node).__mro__:
         for binding in kind.__dict__.get("BINDINGS", ()):
             if isinstance(binding, Binding) and binding.id and all(binding.id != known.id for known in out):
-                out.append(binding)
+                out.append(remapped(binding, keys))
         if not kind.__dict__.get("_inherit_bindings", True):
             break
     return out
@@ -142,9 +145,9 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
             self.app.copy_to_clipboard(event.text)
             self.say(f"Copied {event.what}: {plural(len(event.text), 'character')}.")
 
-    def write_text(self, title: str, text: str) -> None:
+    def write_text(self, title: str, text: str, suffix: str = ".txt") -> None:
         """Write a text to a new file in the present folder."""
-        path = new_file(Path.cwd(), title or "page", ".txt")
+        path = new_file(Path.cwd(), title or "page", suffix)
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:

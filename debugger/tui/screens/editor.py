@@ -18,7 +18,8 @@ from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
 from ...analysis.text import visible
-from ...replay.edits import read_set, typed
+from ...errors import EditError
+from ...replay.editing import broken_json, supplied_value, typed
 from ...replay.model import Edit
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, Run
@@ -104,7 +105,10 @@ class ForkScreen(EditorScreen[Edit | None]):
         if self.area.text == old:
             self.notify("Nothing has been changed yet.")
             return
-        self.dismiss(typed(path, self.area.text))
+        try:
+            self.dismiss(typed(path, self.area.text))
+        except EditError as fault:
+            self.notify(visible(str(fault)), severity="warning", markup=False)
 
     def action_cancel(self) -> None:
         """Do nothing."""
@@ -120,6 +124,8 @@ class AskScreen(EditorScreen[Supplied]):
     def __init__(self, question: Question) -> None:
         super().__init__()
         self._question = question
+        self._doubtful: str | None = None
+        """The text that the user was warned of."""
 
     def above(self) -> ComposeResult:
         """What was asked, and why the recording has no answer."""
@@ -140,8 +146,15 @@ class AskScreen(EditorScreen[Supplied]):
         self.area.focus()
 
     def action_give(self) -> None:
-        """Go on with the text as the result."""
-        self.dismiss(Supplied(kind="result", value=read_set(f"x={self.area.text}").value))
+        """Go on with the text as the result; text that is only nearly JSON must be given twice."""
+        text = self.area.text
+        why = broken_json(text)
+        if why is not None and text != self._doubtful:
+            self._doubtful = text
+            said = f"This is no JSON: {visible(why)}. ctrl+s once more gives it as text."
+            self.notify(said, severity="warning", markup=False)
+            return
+        self.dismiss(Supplied(kind="result", value=supplied_value(self._question.kind, text)))
 
     def action_fail(self) -> None:
         """Let the call fail with the text."""

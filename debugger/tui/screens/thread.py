@@ -20,6 +20,7 @@ from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .base import PaneScreen
+from .lineage import LineageScreen
 
 
 class ThreadScreen(PaneScreen):
@@ -103,12 +104,20 @@ class ThreadScreen(PaneScreen):
         else:
             self.say("This is the last call." if step > 0 else "This is the first call.")
 
+    def action_where(self) -> None:
+        """Follow what is looked for, or the line under the cursor."""
+        screen = LineageScreen(self._session, self._trace, self.view.phrase, self.span_id, self._leave_to)
+        self.app.push_screen(screen)
+
+    def _leave_to(self, span_id: str | None) -> None:
+        """Back to the timeline, at a span."""
+        self.dismiss()
+        self._done(span_id)
+
     def action_open_call(self) -> None:
         """Back, at the call under the cursor."""
         self.action_back()
 
     def action_back(self) -> None:
         """Back to the timeline."""
-        span_id = self.span_id
-        self.dismiss()
-        self._done(span_id)
+        self._leave_to(self.span_id)

@@ -34,8 +34,10 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from .compare import CompareScreen
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
+from .trace_findings import TraceFindings
 from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
@@ -76,13 +78,15 @@ class SpanQuestion:
     forest: Forest = field(repr=False)
 
 
-class TraceScreen(TraceSearch, TraceTime):
+class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
 
-    def __init__(self, session: Session, row: TraceRow) -> None:
+    def __init__(self, session: Session, row: TraceRow, span_id: str = "") -> None:
         super().__init__(session, row)
+        self._first = span_id
+        """The span to begin at, by the beginning of its id; empty once it was gone to."""
         self.family: tuple[TraceRow, ...] = (row,)
         self.ended = ""
         self._open: Latest[str, TraceModel] = Latest(self, "trace", self._find_trace, self._show_trace, self._no_trace)
@@ -129,7 +133,7 @@ class TraceScreen(TraceSearch, TraceTime):
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
         self._open.ask(self.row.trace_id)
-        if self._session.is_library:
+        if self._session.is_library or self._session.following() is not None:
             self.set_interval(POLL_S, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -152,6 +156,8 @@ class TraceScreen(TraceSearch, TraceTime):
             yield Run(f"  ✗{self.row.errors:,}", "error")
         if self.follows:
             yield Run("  following", "good")
+        elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
+            yield Run("  ◉ live", "good")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -267,10 +273,22 @@ class TraceScreen(TraceSearch, TraceTime):
         self._rhythm.ask(model.forest)
         if self.follows and len(model.forest):
             self.timeline.place(model.newest)
+        self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _go_to_first(self) -> None:
+        wanted, self._first = self._first, ""
+        if not wanted:
+            return
+        rows = self.timeline.forest.rows
+        at = next((i for i, row in enumerate(rows) if row.span_id.startswith(wanted)), None)
+        if at is None:
+            self.say(f"There is no span in this trace whose id begins with {wanted}.", warning=True)
+        else:
+            self.timeline.go_to(at)
 
     def _show_family(self, _: str, family: tuple[TraceRow, ...]) -> None:
         self.family = family
@@ -342,13 +360,18 @@ class TraceScreen(TraceSearch, TraceTime):
     def action_thread(self) -> None:
         """Show the conversation of the whole trace."""
         span = self.timeline.selected
-        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self._from_thread))
+        self.app.push_screen(ThreadScreen(self._session, self.row, span.span_id if span else None, self.go_to_span))
 
-    def _from_thread(self, span_id: str | None) -> None:
-        at = None if span_id is None else self.timeline.forest.find(span_id)
-        if at is not None:
-            self.timeline.go_to(at)
-        self.focus_pane(self.timeline)
+    def action_compare(self) -> None:
+        """Compare a replay with its recording, a recording with its newest replay."""
+        others = [row for row in self.family if row.trace_id != self.row.trace_id]
+        origin = next((row for row in others if row.trace_id == self.row.origin_trace_id), None)
+        if not others:
+            self.say("This trace has no replay to compare it with; space and c in the list compare any two.")
+        elif origin is not None:
+            self.app.push_screen(CompareScreen(self._session, origin, self.row))
+        else:
+            self.app.push_screen(CompareScreen(self._session, self.row, others[-1]))
 
     def action_branch(self) -> None:
         """Go to the next branch."""

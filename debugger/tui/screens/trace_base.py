@@ -10,10 +10,10 @@ from ...store.rows import TraceRow
 from ..session import Session
 from ..widgets.detail import Detail
 from ..widgets.timeline import Timeline
-from .base import PaneScreen
+from .pinning import PinningScreen
 
 
-class TraceBase(PaneScreen):
+class TraceBase(PinningScreen):
     """A screen with a timeline and a detail pane.
 
     Args:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
+
+from runtime.messages import Call, Json
+from runtime.snapshot import RestoreError
 
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.playhead import StateView, Track
@@ -12,7 +16,7 @@ from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import snapshot_document
 from ...analysis.text import one_line
 from ...analysis.tree import name_of
-from ...replay.edits import editable
+from ...replay.editing import editable
 from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
 from ...store.rows import SpanRow, TraceRow
 from ..latest import Latest
@@ -270,7 +274,18 @@ class TraceTime(TraceBase):
             self._fork.ask(span)
 
     def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
-        return editable(self._session.call(self.row.trace_id, span.span_id))
+        call = self._session.call(self.row.trace_id, span.span_id)
+        return editable(call, self._memory_before(call) if call.convention == "retrospan" else None)
+
+    def _memory_before(self, call: Call) -> Mapping[str, Json]:
+        """What the agent's memory held when it made the call; nothing where no state can be rebuilt there."""
+        try:
+            position = self._session.position_of(self.row.trace_id, call.span_id, "before")
+            frames = self._session.state(self.row.trace_id, position, None).snapshot.frames
+        except RestoreError:
+            return {}
+        owner = (call.call_id or "").rpartition("/")[0]
+        return next((frame.memory or {} for frame in frames if frame.call_id == owner), {})
 
     def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
         if not choices:
@@ -280,6 +295,9 @@ class TraceTime(TraceBase):
         def go_on(edit: Edit | None) -> None:
             if edit is not None:
                 job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=(edit,))
+                if edit.path == "next":
+                    # No program takes a message after its end; the agent that the trace implies does.
+                    job = replace(job, agent=None, rebuild=True)
                 self._plan.ask((job, name_of(span)))
 
         self.app.push_screen(ForkScreen(choices), go_on)

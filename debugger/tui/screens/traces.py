@@ -15,6 +15,7 @@ from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural, size
 from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
+from ...importers import Following
 from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
@@ -24,7 +25,8 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
-from .base import PaneScreen
+from .list_header import following_pieces, receiver_pieces
+from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
@@ -50,22 +52,6 @@ _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
 
 
-def receiver_pieces(status: Status) -> Iterable[Drawable]:
-    """What the header says of the receiver."""
-    if status.state == "stopped":
-        if status.problem:
-            yield Run("   not receiving (see the notice; l tries again)", "warning")
-        return
-    if status.state == "listening":
-        yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
-        rate = f", {status.spans_per_second:,.0f}/s" if status.spans_per_second >= 1 else ""
-        yield Run(f"  {plural(status.spans, 'span')}{rate}", "dim")
-    else:
-        yield Run(f"   receiver: {status.state}…", "warning")
-    if status.problem:
-        yield Run(f"   {one_line(status.problem)}", "warning")
-
-
 class LoadMoved(Message):
     """Some more is loaded."""
 
@@ -78,15 +64,17 @@ class LoadMoved(Message):
         return isinstance(message, LoadMoved)
 
 
-class TracesScreen(PaneScreen):
+class TracesScreen(MarkingScreen):
     """The list of traces. It loads the input itself, once."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
 
-    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
+    def __init__(self, session: Session, clock: Callable[[], float], start: tuple[str, str] = ("", "")) -> None:
         super().__init__()
         self._session = session
         self._clock = clock
+        self._start = start
+        """The trace and the span to go to once all is loaded; empty texts for none."""
         self._stop_loading = False
         self._loading = True
         self._began = clock()
@@ -97,8 +85,10 @@ class TracesScreen(PaneScreen):
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
         self._switch: Latest[bool, None] = Latest(self, "receive", session.receive, self._switched, self._not_switched)
+        self._files: Following | None = session.following()
+        self._follow: Latest[bool, None] = Latest(self, "follow", session.follow, self._switched, self._not_followed)
         self._version = 0
-        self._poll: Latest[None, tuple[int, Status | None]] = Latest(
+        self._poll: Latest[None, tuple[int, Status | None, Following | None]] = Latest(
             self, "poll", self._poll_now, self._polled, self._failed
         )
         self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
@@ -139,6 +129,8 @@ class TracesScreen(PaneScreen):
             yield Run(f"   {self._progress_text()}", "warning")
         if self._receiver is not None:
             yield from receiver_pieces(self._receiver)
+        elif self._files is not None and not self._loading:
+            yield from following_pieces(self._files)
 
     def _progress_text(self) -> str:
         done = self._progress
@@ -163,7 +155,9 @@ class TracesScreen(PaneScreen):
     def offered(self, binding: Binding) -> Binding | None:
         """Esc is offered while it does something."""
         if binding.id in ("traces.remove", "traces.receive") and not self._session.is_library:
-            return None
+            row = self.query_one(TraceList).selected
+            is_temporary = row is not None and self._session.is_temporary(row.trace_id)
+            return binding if is_temporary and binding.id == "traces.remove" else None
         if binding.id == "traces.receive" and self._receives:
             return replace(binding, description="stop receiving")
         if binding.id != "traces.cancel":
@@ -179,19 +173,25 @@ class TracesScreen(PaneScreen):
         super().on_mount()
         self.query_one(TraceList).focus()
         self._load.ask(None)
-        if self._session.is_library:
+        if self._session.is_library or self._files is not None:
             self.set_interval(POLL_S, self._look)
 
     def _look(self) -> None:
-        """See whether another process has brought traces in."""
+        """See whether another process has brought traces in, or a file has grown."""
         if self.is_current and not self._loading and not self._poll.is_running:
             self._poll.ask(None)
 
-    def _poll_now(self, _: None) -> tuple[int, Status | None]:
-        return self._session.version(), self._session.receiver()
+    def _poll_now(self, _: None) -> tuple[int, Status | None, Following | None]:
+        return self._session.version(), self._session.receiver(), self._session.following()
 
-    def _polled(self, _: None, found: tuple[int, Status | None]) -> None:
-        version, receiver = found
+    def _polled(self, _: None, found: tuple[int, Status | None, Following | None]) -> None:
+        version, receiver, files = found
+        if files != self._files:
+            is_other = self._files is None or files is None or files.is_on != self._files.is_on
+            self._files = files
+            if is_other:
+                self._list.ask(None)  # What was waited for is an input note from now on, or no longer.
+            self.draw_header()
         if version != self._version:
             self._version = version
             self._list.ask(None)
@@ -248,6 +248,10 @@ class TracesScreen(PaneScreen):
         table.empty_text = ("Loading…",) if self._loading else EMPTY_LIBRARY if self._session.is_library else EMPTY
         table.show(rows)
         self._draw()
+        if self._start[0] and not self._loading:
+            (trace_id, span_id), self._start = self._start, ("", "")
+            if not self.open_trace(trace_id, span_id):
+                self.say(f"There is no trace whose id begins with {trace_id}.", warning=True)
 
     def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
@@ -264,6 +268,18 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is not None:
             self.app.push_screen(TraceScreen(self._session, row))
+
+    def lists(self, trace_id: str) -> bool:
+        """Whether a trace is here, by the beginning of its id."""
+        return any(row.trace_id.startswith(trace_id) for row in self.query_one(TraceList).traces)
+
+    def open_trace(self, trace_id: str, span_id: str) -> bool:
+        """Open a trace at a span, both by the beginning of their ids; False where the trace is not here."""
+        rows = self.query_one(TraceList).traces
+        row = next((row for row in rows if row.trace_id.startswith(trace_id)), None)
+        if row is not None:
+            self.app.push_screen(TraceScreen(self._session, row, span_id))
+        return row is not None
 
     def action_filter(self) -> None:
         """Type a filter."""
@@ -340,13 +356,13 @@ class TracesScreen(PaneScreen):
         row = self.query_one(TraceList).selected
         if row is None:
             return
-        if not self._session.is_library:
-            self.say("Only traces of the library can be removed; these are files.")
+        is_temporary = self._session.is_temporary(row.trace_id)
+        if not self._session.is_library and not is_temporary:
+            self.say("Only replays made here and not saved can be removed; this trace is a file, which stays yours.")
         elif self._doomed != row.trace_id:
             self._doomed = row.trace_id
-            self.say(
-                f"d once more removes {trace_name(row.name)} from the library; any other trace is safe.", warning=True
-            )
+            where = "for good: it is a replay that was not saved" if is_temporary else "from the library"
+            self.say(f"d once more removes {trace_name(row.name)} {where}; any other trace is safe.", warning=True)
         else:
             self._doomed = None
             self._remove.ask(row.trace_id)
@@ -356,7 +372,7 @@ class TracesScreen(PaneScreen):
 
     def _removed(self, _: str, __: None) -> None:
         self._list.ask(None)
-        self.say("Removed. Loading its file again brings it back.")
+        self.say("Removed. Loading its file again brings it back." if self._session.is_library else "Removed.")
 
     def _not_removed(self, _: str, error: Exception) -> None:
         self._failed(None, error, "the trace could not be removed")
@@ -375,6 +391,20 @@ class TracesScreen(PaneScreen):
             self._switch.ask(not self._receives)
         else:
             self.say("Traces are received into the library; `retrospan` without a file opens it.", warning=True)
+
+    def action_follow(self) -> None:
+        """Go on reading files that grow, or no longer."""
+        files = self._session.following()
+        if files is None:
+            self.say("The library shows by itself what is loaded into it; files are followed where they are opened.")
+            return
+        for path, why in files.not_followed[:3]:
+            self.say(f"{path} is not followed: {why}", warning=True)
+        if files.files:
+            self._follow.ask(not files.is_on)
+
+    def _not_followed(self, _: bool, error: Exception) -> None:
+        self._failed(None, error, "following could not be switched")
 
     def _switched(self, _: bool, __: None) -> None:
         self._look()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -91,6 +92,8 @@ class HasAscii:
     """An app that may be told to draw with ASCII signs only."""
 
     ascii_only: bool = False
+    keys: Mapping[str, str] = MappingProxyType({})
+    """Keys that the settings give, by the id of a binding."""
 
 
 class OneLine(Look, Widget, can_focus=False):

@@ -8,8 +8,8 @@ from textual import events
 from textual.binding import Binding
 
 from ...analysis.text import width_of
-from ..keymap import display
-from .drawn import Drawable, OneLine, Run
+from ..keymap import display, remapped
+from .drawn import Drawable, HasAscii, OneLine, Run
 
 
 class KeyLine(OneLine):
@@ -23,8 +23,9 @@ class KeyLine(OneLine):
 
     def offer(self, bindings: Iterable[Binding], always: Iterable[Binding]) -> None:
         """Show these keys, and at the right edge those that are there always."""
-        self._offered = tuple(bindings)
-        self._always = tuple(always)
+        keys = self.app.keys if isinstance(self.app, HasAscii) else {}
+        self._offered = tuple(remapped(binding, keys) for binding in bindings)
+        self._always = tuple(remapped(binding, keys) for binding in always)
         self._lay_out()
 
     def on_resize(self, event: events.Resize) -> None:

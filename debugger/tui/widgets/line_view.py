@@ -19,6 +19,9 @@ from ...analysis.text import wrap_at
 from ..keymap import bindings
 from .drawn import Drawable, Drawn, Run
 
+_NOT_WORDS = frozenset(("dim", "fold", "tool"))
+"""Styles of what stands beside a text: names, ids, times."""
+
 
 class Row(NamedTuple):
     """A row of the screen: a line, or a part of one."""
@@ -166,6 +169,17 @@ class LineView(Drawn):
         # After the scrolling that shows the cursor, which would leave it on the last line of the page.
         self.call_after_refresh(self.scroll_to, y=max(at - 1, 0), animate=False)
 
+    @property
+    def phrase(self) -> str:
+        """What the user points at: what is looked for where it stands under the cursor, else the line's own words."""
+        if not self._rows:
+            return ""
+        line = self._rows[self.cursor].line
+        if self._pattern is not None and (match := self._pattern.search(line.text)) is not None:
+            return match.group()
+        words = [piece.text for piece in line.pieces if piece.style not in _NOT_WORDS]
+        return "".join(words).strip().rstrip(",") or line.text.strip()
+
     # Finding.
 
     def find(self, text: str) -> None:
@@ -246,14 +260,20 @@ class LineView(Drawn):
 
     # Taking text away.
 
-    def action_copy(self) -> None:
-        """Copy the text under the cursor, all of it, also what is folded away."""
+    @property
+    def text_here(self) -> str:
+        """The text under the cursor, all of it, also what is folded away."""
         if not self._rows:
-            raise SkipAction
+            return ""
         key = self._rows[self.cursor].key
         block = next(block for block in self.document.blocks if block.key == key)
-        text = "\n".join(" " * line.indent + line.text for line in block.lines)
-        self.post_message(self.Taken(dedent(text).strip("\n"), "the text under the cursor", to_file=False))
+        return dedent("\n".join(" " * line.indent + line.text for line in block.lines)).strip("\n")
+
+    def action_copy(self) -> None:
+        """Copy the text under the cursor."""
+        if not self._rows:
+            raise SkipAction
+        self.post_message(self.Taken(self.text_here, "the text under the cursor", to_file=False))
 
     def action_copy_all(self) -> None:
         """Copy everything."""

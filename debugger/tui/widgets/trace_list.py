@@ -25,11 +25,19 @@ class TraceList(Drawn):
         self.shown = 0
         """Traces that pass the filter."""
         self.empty_text: tuple[str, ...] = ("Loading…",)
+        self.marked: tuple[str, ...] = ()
+        """Ids of marked traces, in the order in which they were marked."""
 
     def show(self, traces: Sequence[TraceRow]) -> None:
         """Show these traces, keeping the cursor on its trace."""
         self.traces = tuple(traces)
         self.rearrange()
+
+    def mark(self, trace_id: str) -> None:
+        """Mark a trace, or take its mark away."""
+        kept = tuple(other for other in self.marked if other != trace_id)
+        self.marked = kept if len(kept) < len(self.marked) else (*kept, trace_id)
+        self.redraw_rows(self.cursor)
 
     def rearrange(self) -> None:
         """Filter and sort again."""
@@ -91,8 +99,9 @@ class TraceList(Drawn):
         return [columns[0], ("trace", room, False), *columns[1:]]
 
     def row_key(self, row: int) -> Hashable:
-        """The trace as it is now."""
-        return self.lines[row]
+        """The trace as it is now, and whether it is marked."""
+        line = self.lines[row]
+        return line, isinstance(line, TraceLine) and line.row.trace_id in self.marked
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
@@ -109,6 +118,8 @@ class TraceList(Drawn):
         trace = line.row
         if name == "trace":
             sign = Run("└ ↺ ", "good") if line.is_nested else Run("↺ ", "good") if line.is_replay else Run("")
+            if trace.trace_id in self.marked:
+                sign = Run(f"✓ {sign.text}", "warning")
             room = cells - len(sign.text)
             if trace.unfinished and room > 2:
                 return (sign, Run("◌ ", "warning"), Run(fit(line.name, room - 2), "strong"))

@@ -1,0 +1,241 @@
+"""SQL of the user: a database of its own, read-only, without a way to files or the network.
+
+The spans lie in database files that are attached read-only: the segments of a library, or a copy of what was loaded
+into memory. Then DuckDB is told to open nothing more, and its settings are locked. What comes from the user runs after
+that, as one SELECT or EXPLAIN, in a transaction that may not write: a SELECT can begin with an INSERT.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+
+import duckdb
+
+from ..errors import QueryCancelledError, SqlError
+from ._database import Database, append_rows, connect, quoted, sql_text
+from .rows import IssueRow
+
+_INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
+"""What DuckDB raises for ``interrupt``, and for Ctrl-C in the main thread."""
+FETCHED: Final = 1_000
+"""Rows that are fetched together."""
+_EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
+_PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
+_LOCKS: Final = (
+    "set allow_persistent_secrets = false",
+    "set max_temp_directory_size = '4GB'",
+    "set enable_external_access = false",
+    "set lock_configuration = true",
+)
+MessageRow: TypeAlias = tuple[str, str, str, int, str, str, str]
+"""Trace id, span id, ``input`` or ``output``, place from 0, role, text, the parts as JSON text."""
+_NAMES_MESSAGES: Final = re.compile(r"\bmessages\b", re.IGNORECASE)
+_MESSAGES: Final = """
+create table messages (
+    trace_id varchar, span_id varchar, direction varchar, position bigint, role varchar, text varchar, parts json
+)
+"""
+_SPANS: Final = """
+select spans.trace_id, span_id, parent_span_id, name, otel_kind, start_unix_nano, end_unix_nano, status_code,
+    status_message, kind, convention, error_type, agent_name, provider, model, tool_name, input_tokens, output_tokens,
+    cost_nano_usd, origin_trace_id, attributes, events, links, service, scope_name, resource, path as file
+from {0}.spans left join {0}.contexts using (context_id) left join {0}.sources using (source_id)
+where not exists (select 1 from hidden where hidden.part = '{0}' and hidden.trace_id = spans.trace_id)
+"""
+_LOGS: Final = """
+select trace_id, span_id, event_name, time_unix_nano, severity, body, attributes
+from {0}.logs
+where not exists (select 1 from hidden where hidden.part = '{0}' and hidden.trace_id = logs.trace_id)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A database file with spans, and the traces in it that do not count (removed, or newer elsewhere)."""
+
+    path: Path
+    hidden: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a result."""
+
+    name: str
+    type: str
+    """As DuckDB calls it."""
+
+
+@runtime_checkable
+class HasParts(Protocol):
+    """A database that lies in files which never change."""
+
+    def parts(self) -> list[Part]:
+        """The files."""
+
+
+class Console:
+    """Answers SQL over some database files. For one thread at a time; ``interrupt`` from any."""
+
+    def __init__(
+        self,
+        parts: Iterable[Part],
+        issues: Iterable[IssueRow],
+        messages: Callable[[], Iterable[MessageRow]],
+        folder: TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._is_open = False
+        self._messages: Callable[[], Iterable[MessageRow]] | None = messages
+        self._connection = connection = connect(":memory:")
+        connection.execute("create table hidden (part varchar, trace_id varchar)")
+        connection.execute(_MESSAGES)
+        connection.execute("create table issues (path varchar, line bigint, reason varchar)")
+        names = []
+        for i, part in enumerate(parts):
+            names.append(f"part{i}")
+            connection.execute(f"attach '{quoted(part.path)}' as part{i} (read_only)")
+            for trace_id in part.hidden:
+                connection.execute("insert into hidden values (?, ?)", [names[-1], trace_id])
+        if not names:  # a library without a trace: the views are there, and empty
+            names.append("part0")
+            connection.execute("attach ':memory:' as part0")
+            connection.execute("use part0")
+            connection.execute(sql_text("schema"))
+            connection.execute("use memory")
+        for row in issues:
+            connection.execute("insert into issues values (?, ?, ?)", [row.path, row.line, row.reason])
+        for view, text in (("all_spans", _SPANS), ("all_logs", _LOGS)):
+            connection.execute(f"create view {view} as {' union all '.join(text.format(name) for name in names)}")
+        connection.execute(sql_text("console"))
+        for lock in _LOCKS:
+            connection.execute(lock)
+
+    @classmethod
+    def of_database(
+        cls, database: Database, issues: Iterable[IssueRow], messages: Callable[[], Iterable[MessageRow]]
+    ) -> Console:
+        """A console over what a database in memory holds now. Cost: writes all of it to a temporary file."""
+        folder = TemporaryDirectory(prefix="retrospan-sql-")
+        path = Path(folder.name) / "spans.duckdb"
+        database.copy_to(path)
+        return cls([Part(path=path)], issues, messages, folder)
+
+    def close(self) -> None:
+        """Close the database and remove what was written for it."""
+        self._connection.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def interrupt(self) -> None:
+        """End the query that runs; it raises QueryCancelledError."""
+        self._connection.interrupt()
+
+    def run(self, text: str) -> tuple[tuple[Column, ...], Iterator[list[tuple[Any, ...]]]]:
+        """Run one SELECT or EXPLAIN.
+
+        Returns: the columns, and the rows in pieces as they are fetched.
+        Raises: SqlError: it is no such statement, or DuckDB refuses it; QueryCancelledError.
+        """
+        self._check(text)
+        if self._messages is not None and _NAMES_MESSAGES.search(text):
+            # What messages say is known to the conventions only, so they are read for the first query that wants them.
+            self._leave()
+            append_rows(self._connection, "messages", self._messages())
+            self._messages = None
+        self._leave()
+        try:
+            self._connection.execute("begin transaction read only")
+            self._is_open = True
+            self._connection.execute(text)
+        except _INTERRUPTED as fault:
+            raise QueryCancelledError("query") from fault
+        except duckdb.Error as fault:
+            raise _said(fault) from fault
+        columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
+        return columns, self._pieces()
+
+    def _leave(self) -> None:
+        """End the transaction of the last query."""
+        if self._is_open:
+            self._is_open = False
+            self._connection.rollback()
+
+    def _pieces(self) -> Iterator[list[tuple[Any, ...]]]:
+        while True:
+            try:
+                rows = self._connection.fetchmany(FETCHED)
+            except _INTERRUPTED as fault:
+                raise QueryCancelledError("query") from fault
+            except duckdb.Error as fault:
+                raise _said(fault) from fault
+            if not rows:
+                return
+            yield rows
+
+    def _check(self, text: str) -> None:
+        """Refuse everything but one SELECT, explained or not."""
+        kinds = self._kinds(text)
+        if kinds == ["EXPLAIN"]:
+            # What is explained with ANALYZE really runs.
+            kinds = self._kinds(_EXPLAIN.sub("", text, count=1))
+        if len(kinds) != 1:
+            raise SqlError("one statement is needed, " + (f"not {len(kinds)}" if kinds else "and there is none"))
+        if kinds != ["SELECT"]:
+            raise SqlError(f"only SELECT and EXPLAIN are answered, not {kinds[0]}", hint="the data is read-only")
+
+    def _kinds(self, text: str) -> list[str]:
+        try:
+            return [str(statement.type).rpartition(".")[2] for statement in self._connection.extract_statements(text)]
+        except duckdb.Error as fault:
+            raise _said(fault) from fault
+
+
+def _said(fault: duckdb.Error) -> SqlError:
+    """DuckDB's message with its place in the query as numbers."""
+    text = str(fault)
+    found = _PLACE.search(text)
+    if found is None:
+        return SqlError(text.strip().partition("\n\nPossible solutions")[0].replace("\n", " "))
+    # The caret stands under the line as DuckDB prints it, behind the words "LINE 1: ".
+    column = len(found[3]) - len(f"LINE {found[1]}: ") + 1
+    return SqlError(text[: found.start()].strip().replace("\n", " "), line=int(found[1]), column=max(column, 1))
+
+
+def write_parquet(path: Path, columns: Sequence[Column], pieces: Iterable[list[tuple[Any, ...]]]) -> int:
+    """Write rows to a Parquet file, by a database that knows nothing of the query; how many there were."""
+    number = 0
+    with closing(connect(":memory:")) as connection:
+        names = _unique([column.name for column in columns])
+        types = [column.type if column.type not in ("NULL", '"NULL"') else "VARCHAR" for column in columns]
+        fields = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
+        connection.execute(f"create table result ({fields})")
+        marks = ", ".join("?" for _ in columns)
+        for rows in pieces:
+            number += len(rows)
+            connection.executemany(f"insert into result values ({marks})", rows)
+        connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
+    return number
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    out: list[str] = []
+    for name in names:
+        new, n = name.replace('"', '""'), 2
+        while new.casefold() in {known.casefold() for known in out}:
+            new, n = f"{name}_{n}".replace('"', '""'), n + 1
+        out.append(new)
+    return out

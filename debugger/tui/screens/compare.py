@@ -1,0 +1,165 @@
+"""Two traces, or two branches of one, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from ...analysis.compare import Comparison, compare_traces
+from ...analysis.compare_view import call_document, counts_text, totals_line
+from ...analysis.document import Document
+from ...analysis.problem import problem_document, problem_of
+from ...analysis.text import clock
+from ...analysis.traces import trace_name
+from ...store.rows import TraceRow
+from ..keymap import bindings
+from ..latest import Latest
+from ..session import Session
+from ..widgets.compare_list import CompareList
+from ..widgets.drawn import Drawable, Drawn, OneLine, Run
+from ..widgets.key_line import KeyLine
+from ..widgets.line_view import LineView
+from .base import PaneScreen
+
+
+class CompareScreen(PaneScreen):
+    """Compares two traces.
+
+    Args:
+        session: everything behind the screen.
+        left: one trace.
+        right: the other one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
+
+    def __init__(self, session: Session, left: TraceRow, right: TraceRow) -> None:
+        super().__init__()
+        self._session = session
+        self.left, self.right = left, right
+        self.comparison: Comparison | None = None
+        self._has_failed = False
+        self._read: Latest[tuple[str, str], Comparison] = Latest(
+            self, "compare", self._compare, self._compared, self._not_compared
+        )
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield OneLine(id="header")
+        yield OneLine(id="totals")
+        yield OneLine(id="columns")
+        yield CompareList(id="calls")
+        yield LineView(id="differences")
+        yield KeyLine(id="keys")
+
+    @property
+    def calls(self) -> CompareList:
+        """The upper pane."""
+        return self.query_one(CompareList)
+
+    @property
+    def detail(self) -> LineView:
+        """The lower pane: what differs in the call under the cursor."""
+        return self.query_one(LineView)
+
+    def panes(self) -> Sequence[Widget]:
+        """Both panes."""
+        return [self.calls, self.detail]
+
+    def header(self) -> Iterable[Drawable]:
+        """Which traces, and how they came out."""
+        yield Run(" ")
+        for i, row in enumerate((self.left, self.right)):
+            yield Run("  beside  " if i else "", "dim")
+            sign = "↺ " if row.origin_trace_id is not None else ""
+            yield Run(f"{sign}{trace_name(row.name)}", "strong")
+            yield Run(f" {clock(row.start_unix_nano)}", "dim")
+        if self.comparison is not None:
+            same = self.comparison.is_same
+            yield Run("   ✓ the same" if same else f"   {counts_text(self.comparison)}", "good" if same else "warning")
+        elif self._has_failed:
+            yield Run("   ✗ not compared", "error")
+        else:
+            yield Run("   comparing…", "warning")
+
+    def header_right(self) -> Iterable[Drawable]:
+        """Which difference the cursor is at."""
+        yield Run(f"{self.calls.position} ", "warning")
+
+    def on_mount(self) -> None:
+        """Read both."""
+        super().on_mount()
+        self.calls.focus()
+        self.call_after_refresh(self._draw_columns)
+        self._read.ask((self.left.trace_id, self.right.trace_id))
+
+    def on_resize(self) -> None:
+        """Columns follow the width."""
+        self.call_after_refresh(self._draw_columns)
+
+    def _draw_columns(self) -> None:
+        self.query_one("#columns", OneLine).pieces = self.calls.header_pieces()
+
+    def _compare(self, pair: tuple[str, str]) -> Comparison:
+        left, right = pair
+        return compare_traces(self._session.calls(left), self._session.calls(right))
+
+    def _compared(self, _: tuple[str, str], found: Comparison) -> None:
+        self.comparison = found
+        self.calls.show(found)
+        self.query_one("#totals", OneLine).pieces = (Run(f" {totals_line(found.left, found.right)}", "dim"),)
+        self._show_call()
+
+    def _not_compared(self, _: tuple[str, str], error: Exception) -> None:
+        self._has_failed = True
+        self.calls.empty_text = "The traces could not be compared; below is why."
+        self.calls.refresh()
+        self.detail.show(problem_document(problem_of(error, "the traces could not be compared")))
+        self.draw_header()
+
+    def on_drawn_moved(self, event: Drawn.Moved) -> None:
+        """Another call, other differences."""
+        if event.drawn is self.calls:
+            self._show_call()
+
+    def _show_call(self) -> None:
+        row = self.calls.selected
+        self.detail.show(Document() if row is None else call_document(row))
+        self.draw_header()
+
+    def on_drawn_opened(self, event: Drawn.Opened) -> None:
+        """A second click goes to the differences."""
+        if event.drawn is self.calls:
+            event.stop()
+            self.action_open()
+
+    def action_open(self) -> None:
+        """Go to the differences of the call."""
+        self.focus_pane(self.detail)
+
+    def action_difference(self, step: int) -> None:
+        """Go to another difference."""
+        if not self.calls.to_difference(step) and self.comparison is not None:
+            self.say("Nothing differs.")
+
+    def action_only(self) -> None:
+        """Only what differs, or everything."""
+        self.calls.toggle_only()
+        self._show_call()
+
+    def action_swap(self) -> None:
+        """Exchange the sides."""
+        self.left, self.right = self.right, self.left
+        self.comparison = None
+        self.draw_header()
+        self._read.ask((self.left.trace_id, self.right.trace_id))
+
+    def action_back(self) -> None:
+        """From the differences to the calls, then back to where the comparison was asked for."""
+        if self.focused is self.detail:
+            self.focus_pane(self.calls)
+        else:
+            self.dismiss()

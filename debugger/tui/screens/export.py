@@ -1,0 +1,104 @@
+"""The export dialog: what, where to, and what is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from ..exporting import SUFFIXES, ExportJob, What
+from ..keymap import bindings
+from ..widgets.drawn import OneLine, Run
+from .editor import EditorScreen
+
+_SAID: dict[What, str] = {
+    "trace": "the spans as OTLP JSON, which every reader of OpenTelemetry opens",
+    "conversation": "every message once, as Markdown",
+    "snapshot": "the state at the playhead, else at the end, as JSON",
+}
+_REDACTIONS: Sequence[tuple[tuple[str, ...], str]] = (
+    ((), "nothing is taken out"),
+    (("secret",), "secrets are taken out: keys, tokens, passwords"),
+    (("all",), "secrets and personal data are taken out: mail, phone, card and account numbers too"),
+)
+
+
+class ExportScreen(EditorScreen[ExportJob | None]):
+    """Answers with what to write, or None.
+
+    Args:
+        job: what is proposed.
+        name: makes a file that is free, from the ending of its name.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    title_text = "Export"
+
+    def __init__(self, job: ExportJob, name: Callable[[str], Path]) -> None:
+        super().__init__()
+        self.job = job
+        self._free_file = name
+        self._redaction = 0
+
+    def above(self) -> ComposeResult:
+        """The choices."""
+        yield OneLine(id="export-what")
+        yield OneLine(id="export-redaction")
+        yield OneLine(id="editor-line")
+
+    def on_mount(self) -> None:
+        """Show what is proposed."""
+        super().on_mount()
+        self.area.styles.height = 3
+        self.area.load_text(str(self.job.path))
+        self.area.focus()
+        self._draw()
+
+    def _draw(self, warning: str = "") -> None:
+        self.query_one("#export-what", OneLine).pieces = (
+            Run("^t ", "key"), Run(f"{self.job.what:<13}", "strong"), Run(_SAID[self.job.what]),
+        )  # fmt: skip
+        self.query_one("#export-redaction", OneLine).pieces = (
+            Run("^r ", "key"), Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
+        )  # fmt: skip
+        said = Run(warning, "warning") if warning else Run("to the file", "dim")
+        self.query_one("#editor-line", OneLine).pieces = (said,)
+
+    def action_what(self) -> None:
+        """Write something else."""
+        order = list(SUFFIXES)
+        what = order[(order.index(self.job.what) + 1) % len(order)]
+        if self.area.text == str(self.job.path):
+            self.job = replace(self.job, path=self._free_file(SUFFIXES[what]))
+            self.area.load_text(str(self.job.path))
+        self.job = replace(self.job, what=what, overwrites=False)
+        self._draw()
+
+    def action_redaction(self) -> None:
+        """Take out more, or nothing."""
+        self._redaction = (self._redaction + 1) % len(_REDACTIONS)
+        self._draw()
+
+    def action_done(self) -> None:
+        """Write; where the file is there, only when asked once more."""
+        text = self.area.text.strip()
+        if not text or "\n" in text:
+            self._draw("A file needs a name of one line.")
+            return
+        path = Path(text).expanduser()
+        is_again = self.job.overwrites and self.job.path == path
+        self.job = replace(self.job, path=path, redaction=_REDACTIONS[self._redaction][0], overwrites=True)
+        if path.is_dir() or not path.parent.is_dir():
+            self._draw("That is a folder." if path.is_dir() else f"There is no folder {path.parent}.")
+        elif path.exists() and not is_again:
+            self._draw(f"{path.name} is there already; the same key again replaces it.")
+        else:
+            self.dismiss(replace(self.job, overwrites=is_again))
+
+    def action_cancel(self) -> None:
+        """Write nothing."""
+        self.dismiss(None)

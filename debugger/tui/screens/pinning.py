@@ -1,0 +1,32 @@
+"""Screens from which findings go to the notebook."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...analysis.problem import problem_of
+from ...store.notebook import Note
+from ..latest import Latest
+from ..session import Session
+from .base import PaneScreen
+
+
+class PinningScreen(PaneScreen):
+    """A screen that can pin."""
+
+    _pinning: Latest[Note, int] | None = None
+
+    def pin(self, session: Session, note: Note) -> None:
+        """Keep a note; says when it is kept."""
+        self._pinning = Latest(self, "pin", partial(_add, session), self._pinned, self._not_pinned)
+        self._pinning.ask(note)
+
+    def _pinned(self, note: Note, _: int) -> None:
+        self.say(f"Pinned: {note.title[:60]}. B opens the notebook.")
+
+    def _not_pinned(self, _: Note, error: Exception) -> None:
+        self.say(problem_of(error, "").sentence, warning=True)
+
+
+def _add(session: Session, note: Note) -> int:
+    return session.notebook.add(note)

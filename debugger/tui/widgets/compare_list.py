@@ -1,0 +1,105 @@
+"""Two traces side by side, a line for each call, drawn by line."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from ...analysis.compare import ComparedCall, Comparison
+from ...analysis.compare_view import parts_text, row_head
+from ...analysis.rhythm import next_in
+from ...analysis.text import duration, fit
+from .drawn import Drawable, Drawn, Run
+
+_TOOK = 9
+_PARTS = 24
+_WIDE = 70
+"""Cells from which on there is room for what differs."""
+
+
+class CompareList(Drawn):
+    """The aligned calls, all of them or only those that differ."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._all: tuple[ComparedCall, ...] = ()
+        self.rows: tuple[ComparedCall, ...] = ()
+        self.only = False
+        """Only calls that differ are shown."""
+        self._differing: tuple[int, ...] = ()
+        self.empty_text = "Reading both traces…"
+
+    def show(self, comparison: Comparison) -> None:
+        """Show a comparison, with the cursor on its first difference."""
+        self._all = comparison.rows
+        self.empty_text = "Neither trace has a call."
+        self._arrange(None)
+
+    def toggle_only(self) -> None:
+        """Show only what differs, or everything again; the cursor stays on its call."""
+        self.only = not self.only
+        self._arrange(self.selected)
+
+    def _arrange(self, kept: ComparedCall | None) -> None:
+        self.rows = tuple([row for row in self._all if row.status != "same"]) if self.only else self._all
+        self._differing = tuple([i for i, row in enumerate(self.rows) if row.status != "same"])
+        if self.only and self._all:
+            self.empty_text = "Nothing differs; f shows all calls."
+        place = next((i for i, row in enumerate(self.rows) if row is kept), None)
+        first = self._differing[0] if self._differing else 0
+        self.redraw(len(self.rows), first if place is None else place)
+
+    @property
+    def selected(self) -> ComparedCall | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
+
+    @property
+    def position(self) -> str:
+        """``difference 2 of 5``."""
+        if not self._differing:
+            return ""
+        here = sum(place <= self.cursor for place in self._differing)
+        return f"difference {here} of {len(self._differing):,}"
+
+    def to_difference(self, step: int) -> bool:
+        """Go to the next or previous difference, round the end; False where there is none."""
+        place = next_in(self._differing, self.cursor, step)
+        if place is None:
+            return False
+        self.cursor = place
+        return True
+
+    def _widths(self, width: int) -> tuple[int, int]:
+        parts = _PARTS if width >= _WIDE else 0
+        return max((width - parts - 2 * _TOOK - 8) // 2, 8), parts
+
+    def header_pieces(self) -> tuple[Drawable, ...]:
+        """Column names."""
+        half, parts = self._widths(max(self.scrollable_content_region.width - 1, 0))
+        took = fit("took", _TOOK, right=True)
+        out = [Run("   " + fit("left", half) + took + "   ", "dim"), Run(fit("right", half) + took, "dim")]
+        return (*out, Run("  differs in", "dim")) if parts else tuple(out)
+
+    def row_key(self, row: int) -> Hashable:
+        """Rows never change while they are shown."""
+        return id(self.rows[row])
+
+    def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
+        """Sign, the call on the left, the call on the right, what differs."""
+        shown = self.rows[row]
+        half, parts = self._widths(width)
+        sign, glyph, name = row_head(shown)
+        out: list[Drawable] = [sign]
+        for call in (shown.left, shown.right):
+            text = (
+                fit(f"{('  ' if parts and half > 36 else ' ') * min(shown.depth, 12)}{glyph.text}{name.text}", half)
+                if call
+                else " " * half
+            )
+            out.append(Run(text, "dim" if shown.status == "same" else name.style))
+            out.append(Run(fit(duration(call.duration_ns) if call else "", _TOOK, right=True) + "   ", "dim"))
+        return (*out, Run(fit(parts_text(shown), parts), sign.style)) if parts else out
+
+    def empty_pieces(self, y: int) -> Sequence[Drawable]:
+        """Said while nothing is there."""
+        return (Run(f" {self.empty_text}", "dim"),) if y == 0 else ()

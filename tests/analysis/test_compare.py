@@ -1,0 +1,121 @@
+"""Two traces beside each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from debugger.analysis.compare import compare_traces
+from debugger.analysis.compare_snapshots import compare_snapshots
+from debugger.analysis.compare_view import call_document, counts_text, totals_line, trace_document
+from debugger.cli import main
+from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart, Usage
+from tests.support.repo import ROOT
+
+DESK = ROOT / "sample_traces" / "travel_desk.otlp.jsonl"
+REFUND = ROOT / "sample_traces" / "refund_desk.otlp.jsonl"
+
+
+def said(role: str, text: str) -> Message:
+    return Message(role=role, parts=(TextPart(content=text),))
+
+
+def call(n: int, kind: str, name: str, parent: int | None = 1, **more: object) -> Call:
+    values: dict[str, object] = {
+        "trace_id": "a" * 32, "span_id": f"{n:016x}", "parent_span_id": None if parent is None else f"{parent:016x}",
+        "kind": kind, "name": name, "start_unix_nano": n * 1000, "end_unix_nano": n * 1000 + 500,
+    }  # fmt: skip
+    return Call(**(values | more))  # type: ignore[arg-type]
+
+
+def llm(n: int, asked: str, answer: str, tokens: int = 10) -> Call:
+    return call(n, "llm", "chat m", model="m", input_messages=(said("user", asked),), usage=Usage(input_tokens=tokens),
+                output_messages=(said("assistant", answer),))  # fmt: skip
+
+
+def tool(n: int, name: str, arguments: object, result: object) -> Call:
+    return call(n, "tool", f"execute_tool {name}", tool_name=name, arguments=arguments, result=result, has_result=True)
+
+
+AGENT = call(1, "agent", "invoke_agent desk", None, agent_name="desk", usage=Usage(input_tokens=999))
+LEFT = [AGENT, llm(2, "hello", "use it"), tool(3, "weather", {"city": "Lyon"}, 18), llm(4, "18", "It is 18 degrees")]
+
+
+def test_the_same_calls_are_the_same_whenever_and_under_whatever_id_they_ran():
+    later = [replace(c, trace_id="b" * 32, start_unix_nano=(c.start_unix_nano or 0) * 7) for c in LEFT]
+    found = compare_traces(LEFT, later)
+    assert found.is_same
+    assert counts_text(found) == "4 same"
+    assert found.left.input_tokens == 20, "what the agent reports repeats its calls"
+
+
+def test_one_more_call_moves_nothing_else_and_a_change_is_said_word_by_word():
+    extra = tool(9, "clock", {}, "noon")
+    right = [*LEFT[:2], extra, LEFT[2], llm(4, "18", "It is 19 degrees", 12)]
+    found = compare_traces(LEFT, right)
+    assert [(row.status, row.label) for row in found.rows] == [
+        ("same", "desk"), ("same", "m"), ("added", "clock"), ("same", "weather"), ("changed", "m"),
+    ]  # fmt: skip
+    assert found.differing == (2, 4)
+    assert [(d.part, d.recorded, d.actual) for d in found.rows[4].differences] == [
+        ("output", "It is 18 degrees", "It is 19 degrees"), ("tokens", 10, 12),
+    ]  # fmt: skip
+    assert "It is [-18-]{+19+} degrees" in call_document(found.rows[4]).text
+    assert "+ ▲ clock   only right" in trace_document(found, "a", "b").text
+    assert "tokens in 20 → 22" in totals_line(found.left, found.right)
+
+
+def test_errors_and_what_was_not_recorded_are_differences():
+    failed = replace(LEFT[2], error=ErrorInfo(type="Timeout", message="slow"), result=None, has_result=False)
+    bare = replace(LEFT[1], input_messages=None)
+    found = compare_traces(LEFT, [AGENT, bare, failed, LEFT[3]])
+    assert [row.status for row in found.rows] == ["same", "changed", "changed", "same"]
+    assert {d.part for d in found.rows[1].differences} == {"message", "recorded"}
+    assert {d.part for d in found.rows[2].differences} == {"result", "error"}
+
+
+def test_ids_that_models_give_their_tool_calls_are_no_difference():
+    def asks(call_id: str) -> Call:
+        part = ToolCallPart(id=call_id, name="weather", arguments={})
+        return replace(LEFT[1], output_messages=(Message(role="assistant", parts=(part,)),))
+
+    assert compare_traces([AGENT, asks("call_1")], [AGENT, asks("call_2")]).is_same
+
+
+def test_long_different_traces_and_cycles_are_compared_in_linear_time():
+    many = [tool(n, f"t{n % 7}", n, n) for n in range(2, 4_000)]
+    other = [tool(n, f"t{n % 7}", -n, n) for n in range(2, 4_100)]
+    found = compare_traces(many, other)
+    assert len([row for row in found.rows if row.status == "changed"]) == 3_998
+    ring = [call(1, "agent", "a", 2), call(2, "agent", "b", 1), call(3, "agent", "c", 3)]
+    assert len(compare_traces(ring, ring).rows) == 3
+    assert compare_traces([], LEFT).left.duration_ns is None
+
+
+def test_the_command_says_it_in_json_and_by_its_exit_code(capsys, tmp_path):
+    assert main(["diff", str(DESK), str(DESK)]) == 0
+    assert "same content" in capsys.readouterr().out
+    assert main(["diff", str(DESK), str(REFUND), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["kind", "same", "left", "right", "first_difference", "rows"]
+    assert list(found["rows"][0]) == ["status", "kind", "name", "depth", "left", "right", "differences"]
+    paths = []
+    for path in (DESK, REFUND):
+        assert main(["snapshot", str(path), "-o", str(tmp_path / path.stem)]) == 0
+        paths.append(str(tmp_path / path.stem))
+    assert main(["diff", paths[0], paths[0]]) == 0
+    capsys.readouterr()
+    assert main(["diff", *paths, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["kind"] == "snapshot"
+    assert main(["diff", paths[0], str(DESK)]) == 2
+    assert "is a trace and" in capsys.readouterr().err
+
+
+def test_a_snapshot_differs_in_what_the_agent_knew_not_in_when_it_was_taken(capsys):
+    main(["snapshot", str(REFUND)])
+    data = json.loads(capsys.readouterr().out)
+    same = json.loads(json.dumps(data))
+    same |= {"timestamp": 1, "processId": "other"}
+    same["root"]["memory"]["decision"] = "none"
+    found = compare_snapshots(data, same)
+    assert [d.path.rpartition(".")[2] for d in found] == ["decision"]

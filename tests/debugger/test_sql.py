@@ -1,0 +1,147 @@
+"""SQL of the user: what it sees, and that it can do nothing but read that."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+
+import duckdb
+import pytest
+
+from debugger.cli import main
+from debugger.errors import QueryCancelledError, SqlError
+from debugger.store import Store
+from tests.support.repo import ROOT
+
+SAMPLES = ROOT / "sample_traces"
+DESK = SAMPLES / "travel_desk.otlp.jsonl"
+
+COLUMNS = {
+    "calls": "trace_id span_id parent_span_id kind name agent_name provider model tool_name started start_unix_nano "
+    "duration_ns is_error error_type error_message input_tokens output_tokens cost_usd service",
+    "messages": "trace_id span_id direction position role text parts",
+    "attributes": "trace_id span_id key value",
+    "events": "trace_id span_id name time_unix_nano attributes",
+    "logs": "trace_id span_id event_name time_unix_nano severity body attributes",
+    "issues": "path line reason",
+    "traces": "trace_id name service start_unix_nano duration_ns spans llm_calls tool_calls agents errors input_tokens "
+    "output_tokens cost_usd",
+}
+
+
+@pytest.fixture(scope="module")
+def console():
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        with store.console() as console:
+            yield console
+
+
+def rows(console, query):
+    return [row for piece in console.run(query)[1] for row in piece]
+
+
+@pytest.mark.parametrize("view", COLUMNS)
+def test_views_have_the_columns_that_the_docs_promise(console, view):
+    columns, pieces = console.run(f"from {view}")
+    list(pieces)
+    assert [column.name for column in columns] == COLUMNS[view].split()
+    told = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    assert f"| `{view}` | {', '.join(f'`{name}`' for name in COLUMNS[view].split())} |" in told
+
+
+def test_sums_agree_with_the_list_of_traces(console):
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        row = store.traces()[0]
+    found = rows(console, "select spans, llm_calls, errors, input_tokens, duration_ns from traces")
+    assert found == [(row.spans, row.llm_calls, row.errors, row.input_tokens, row.duration_ns)]
+    query = "select sum(input_tokens)::bigint from calls where kind in ('llm', 'embedding')"
+    assert rows(console, query) == [(row.input_tokens,)]
+    assert rows(console, "select count(*) from messages where role = 'system' and text like '%travel desk%'")[0][0] > 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_csv('/etc/passwd')", "from read_text('/etc/passwd')", "from read_blob('/etc/passwd')",
+        "from '/etc/passwd'", "from glob('/*')", "from read_json('http://127.0.0.1/x')",
+        "from sniff_csv('/etc/passwd')",
+        "from 'http://127.0.0.1/a.parquet'", "from read_parquet('/etc/passwd')", "from parquet_metadata('/x')",
+        "from read_duckdb('{other}')", "from query('copy (select 1) to ''{out}''')", "from query_table('/etc/passwd')",
+        "copy (select 1) to '{out}'", "explain analyze copy (select 1) to '{out}'", "attach '{out}'", "install httpfs",
+        "explain (format json) copy (select 1) to '{out}'", "explain analyze insert into issues values ('a', 1, 'b')",
+        "load httpfs", "set memory_limit = '8GB'", "pragma database_list", "call enable_logging()", "checkpoint",
+        "create table x as select 1", "drop view spans", "insert into part0.spans select * from part0.spans",
+        "with x as (insert into issues values ('a', 1, 'b') returning *) from x", "select getenv('HOME')",
+        "prepare x as select 1", "execute x", "export database '{out}'", "select 1; select 2", "", "-- nothing",
+        "explain select 1; drop view spans", "explain /* */ analyze copy (select 1) to '{out}'",
+        "select (select max(content) from read_text('/etc/passwd'))", "selec 1", "delete from hidden", "vacuum",
+        "with x as (delete from hidden returning *) from x", "merge into issues using spans on false when not matched "
+        "then insert values ('a', 1, 'b')", "begin", "use part0", "reset lock_configuration", "import database '/'",
+    ],
+)  # fmt: skip
+def test_nothing_but_reading_the_views_is_answered(console, tmp_path, query):
+    other, out = tmp_path / "other.duckdb", tmp_path / "out"
+    if "{other}" in query:
+        with duckdb.connect(other) as made:
+            made.execute("create table secret as select 1")
+    before = rows(console, "select (select count(*) from issues), (select count(*) from spans)")
+    with pytest.raises(SqlError):
+        rows(console, query.format(other=other, out=out))
+    assert not out.exists()
+    assert rows(console, "select (select count(*) from issues), (select count(*) from spans)") == before
+
+
+def test_a_mistake_is_said_with_its_place(console):
+    with pytest.raises(SqlError) as fault:
+        console.run("select kind,\n  nme from calls")
+    assert (fault.value.line, fault.value.column) == (2, 3)
+    assert "Candidate bindings" in fault.value.reason
+
+
+def test_a_query_that_would_never_end_is_interrupted(console):
+    timer = threading.Timer(0.2, console.interrupt)
+    timer.start()
+    with pytest.raises(QueryCancelledError):
+        rows(console, "select count(*) from range(1000000000000) a, range(1000000000) b")
+    timer.join()
+    assert rows(console, "select 1") == [(1,)]
+
+
+def test_the_command_writes_tables_json_csv_and_parquet(capsys, tmp_path):
+    query = "select kind, count(*) as n from calls group by all order by kind"
+    assert main(["sql", query, str(DESK)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["kind", "n"]
+    assert main(["sql", query, str(DESK), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"kind": "llm", "n": 6} in found
+    assert main(["sql", query, str(DESK), "--csv"]) == 0
+    assert next(csv.DictReader(io.StringIO(capsys.readouterr().out)))["kind"] == "agent"
+    assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.parquet")]) == 0
+    with duckdb.connect() as plain:
+        assert ("llm", 6) in plain.execute(f"from '{tmp_path / 'o.parquet'}'").fetchall()
+    assert main(["sql", "from nope", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert not (tmp_path / "none.csv").exists()
+    assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.txt")]) == 2
+
+
+def test_the_library_is_asked_without_what_was_removed(capsys, tmp_path):
+    library = str(tmp_path / "library")
+    count = ["sql", "select count(*) as n from traces", "--library", library, "--json"]
+    assert main(["load", str(SAMPLES), "--library", library]) == 0
+    capsys.readouterr()
+    assert main(count) == 0
+    before = json.loads(capsys.readouterr().out)[0]["n"]
+    trace_id = json.loads(_listed(capsys, library))[0]["trace_id"]
+    assert main(["library", "remove", trace_id, "--library", library]) == 0
+    capsys.readouterr()
+    assert main(count) == 0
+    assert json.loads(capsys.readouterr().out)[0]["n"] == before - 1
+
+
+def _listed(capsys, library):
+    assert main(["list", "--library", library, "--json"]) == 0
+    return capsys.readouterr().out

@@ -1,0 +1,65 @@
+"""Two traces compared on the screen, by keys alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from debugger.tui.screens.compare import CompareScreen
+from runtime.messages import Call, Message, TextPart
+from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.fake_session import FakeSession
+
+
+class TwoTraces(FakeSession):
+    """The second trace gives another answer, with an escape and a markup tag in it, and lacks the last call."""
+
+    broken = False
+
+    def calls(self, trace_id: str) -> list[Call]:
+        if self.broken:
+            raise OSError("the disk is gone")
+        calls = super().calls(trace_id)
+        if trace_id == self.rows[0].trace_id:
+            return calls
+        answer = Message(role="assistant", parts=(TextPart(content="[bold]Lyon[/] \x1b[31m is wet"),))
+        at = next(i for i, call in enumerate(calls) if call.kind == "llm")
+        return [*calls[:at], replace(calls[at], output_messages=(answer,)), *calls[at + 1 : -1]]
+
+
+def test_two_marked_traces_are_compared_and_the_first_difference_is_in_view():
+    async def scene(desk: Desk) -> None:
+        await desk.press("space", "space", "c")
+        screen = desk.app.screen
+        assert isinstance(screen, CompareScreen)
+        assert screen.calls.selected is not None
+        assert screen.calls.selected.status == "changed"
+        assert screen.calls.position == "difference 1 of 2"
+        assert "{+[bold]Lyon[/]" in screen.detail.document.text
+        assert "\x1b" not in desk.screen
+        await desk.press("n")
+        assert screen.calls.selected.status == "removed"
+        assert "only left" in desk.screen
+        await desk.press("N", "f")
+        assert screen.calls.row_total == 2
+        left, right = screen.left, screen.right
+        await desk.press("s")
+        assert (screen.left, screen.right) == (right, left)
+        await desk.press("enter", "escape")
+        assert screen.focused is screen.calls
+        await desk.press("escape")
+        assert "✓" in desk.screen, "the marks are still there"
+
+    drive(TwoTraces(), scene, NARROW)
+
+
+def test_what_cannot_be_read_or_compared_is_said():
+    async def scene(desk: Desk) -> None:
+        await desk.press("c")
+        assert not isinstance(desk.app.screen, CompareScreen), "one trace alone cannot be compared"
+        await desk.press("space", "c")
+        assert "the disk is gone" in desk.screen
+        await desk.press("n", "f", "escape", "escape")
+
+    session = TwoTraces()
+    session.broken = True
+    drive(session, scene, WIDE)

@@ -1,0 +1,90 @@
+"""The settings file: theme, keys, and files that cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from debugger.tui.app import RetrospanApp
+from debugger.tui.keymap import all_bindings
+from debugger.tui.screens.notes import HelpScreen
+from debugger.tui.settings import Settings, read_settings, usable_keys
+from tests.tui.driver import NARROW, Desk
+from tests.tui.fake_session import FakeSession
+
+
+def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text('theme = "light"\n\n[keys]\n"traces.open" = "f5"\n"app.help" = "f1"\n', encoding="utf-8")
+
+    async def play() -> None:
+        app = RetrospanApp(FakeSession(), clock=lambda: 0.0, settings=read_settings(path))
+        async with app.run_test(size=NARROW, notifications=True) as pilot:
+            desk = Desk(app, pilot)
+            await desk.settle()
+            assert not app.current_theme.dark
+            assert "f5 open" in desk.screen.splitlines()[-1]
+            assert "f1 keys" in desk.screen.splitlines()[-1]
+            await desk.press("enter", "question_mark")
+            assert not isinstance(app.screen, HelpScreen)
+            await desk.press("f1")
+            assert isinstance(app.screen, HelpScreen)
+            assert "f5" in app.screen.document.text
+            await desk.press("escape", "T", "f5")
+            assert app.current_theme.dark
+            assert "get_weather" in desk.screen
+
+    asyncio.run(play())
+    again = read_settings(path)
+    assert (again.theme, again.keys["traces.open"]) == ("dark", "f5")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("theme = ", "cannot be read"),
+        ('theme = "pink"', "theme: input should be 'dark' or 'light'"),
+        ("colour = 1", "colour: extra inputs are not permitted"),
+        ("keys = 3", "keys: "),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_clear_line_and_the_defaults(tmp_path, text, said):
+    path = tmp_path / "settings.toml"
+    path.write_text(text, encoding="utf-8")
+    found = read_settings(path)
+    assert (found.theme, found.keys) == ("dark", {})
+    (problem,) = found.problems
+    assert said in problem
+    assert "\n" not in problem
+    found.remember_theme("light")
+    assert path.read_text(encoding="utf-8") == text, "a file with a mistake is left to the user"
+
+
+def test_conflicts_and_unknown_names_are_said_and_left_out():
+    keys, problems = usable_keys({"trace.where": "P", "trace.nothing": "z", "trace.pin": "ctrl+p", "traces.sort": "o"})
+    assert keys == {"traces.sort": "o"}
+    assert len(problems) == 3
+    assert "'trace.pin'" in problems[1]
+    swapped = {"trace.before": "a", "trace.after": "b"}
+    assert usable_keys(swapped) == (swapped, [])
+
+
+def test_the_theme_is_remembered_beside_what_else_stands_there(tmp_path):
+    path = tmp_path / "new" / "settings.toml"
+    assert read_settings(path) == Settings(path)
+    Settings(path).remember_theme("light")
+    assert read_settings(path).theme == "light"
+    path.write_text('# mine\n[keys]\n"app.help" = "f1"\n', encoding="utf-8")
+    Settings(path).remember_theme("light")
+    assert read_settings(path) == Settings(path, "light", {"app.help": "f1"})
+    assert "# mine" in Path(path).read_text(encoding="utf-8")
+
+
+def test_the_page_lists_the_names_of_all_keys():
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `([a-z]+\.[a-z0-9_]+)` \|", page, re.MULTILINE))
+    assert len(told) > 100
+    assert told <= {binding.id for binding in all_bindings()}
