@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import CallKind, Message, TextPart
+from runtime.messages import CallKind, Message, Part, TextPart
 
 from ._draft import Draft
 from ._facts import Facts, Names
@@ -102,8 +102,7 @@ def _fill_llm(draft: Draft) -> None:
         draft.outputs = said.outputs or _answer(draft) or (messages_of(output, "assistant") if output else None)
     if draft.outputs is None and isinstance(response := draft.peek("response"), Mapping) and response.get("output"):
         draft.outputs = messages_of(response, "assistant")  # the Responses API's own object
-        while draft.inputs and draft.inputs[-1].role == "assistant":
-            draft.inputs = draft.inputs[:-1]  # the answer, which the Agents SDK's events hold behind the question
+        draft.inputs = _without_answer(draft.inputs, draft.outputs)
     draft.finish_reasons = draft.finish_reasons or said.finish_reasons or None
     if draft.tools is None and "tools" in request:
         draft.tools = tool_definitions_of(request["tools"])
@@ -112,6 +111,20 @@ def _fill_llm(draft: Draft) -> None:
         for key, value in request.items()
         if key not in ("messages", "tools", "model", "input", "system", "instructions") and key not in draft.parameters
     }
+
+
+def _without_answer(inputs: tuple[Message, ...] | None, answer: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The question alone: the Agents SDK's events hold the answer behind it. What else the assistant said stays."""
+    wanted = [part for message in answer for part in message.parts]
+    behind: list[Part] = []
+    for place in range(len(inputs or ()) - 1, -1, -1):
+        message = (inputs or ())[place]
+        if message.role != "assistant":
+            break
+        behind = [*message.parts, *behind]
+        if behind == wanted:
+            return (inputs or ())[:place]
+    return inputs
 
 
 def _instead(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:
