@@ -163,6 +163,8 @@ def fill(draft: Draft) -> None:
     draft.conversation_id = draft.conversation_id or draft.first_text("session.id") or _session(draft.peek("metadata"))
     if draft.cached_tokens is None:
         draft.cached_tokens = first_whole(attributes, ("llm.token_count.prompt_details.cache_read",))
+    if draft.cache_write_tokens is None:
+        draft.cache_write_tokens = first_whole(attributes, ("llm.token_count.prompt_details.cache_write",))
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_whole(attributes, ("llm.token_count.completion_details.reasoning",))
 

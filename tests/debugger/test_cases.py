@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from debugger.analysis.attributes import attributes_document
+from debugger.analysis.conversation import conversation, document_of
+from debugger.analysis.tree import build_forest
 from debugger.cli import main
 from debugger.store import Store
+from debugger.store._spans import identity
 from runtime.snapshot import restore_snapshot
+from runtime.trace import encode_request
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 TRACE = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"
@@ -69,6 +74,27 @@ def test_every_kind_of_value(store: Store) -> None:
     assert got["bytes"] == b"\x00\x01\x02\xff"
     assert (got["inf"], got["null double"], got["empty"], got["dup"]) == (float("-inf"), None, None, "second")
     assert store.traces()[0].input_tokens is None
+    text = attributes_document([span]).text
+    for said in (
+        'kv  {"role": "user", "n": 1}', '"x",\n      2,\n      [],\n      null', "bytes  4 bytes: 00 01 02 ff",
+        "nan  NaN", "inf  -Infinity", "null double  no value", "empty  no value", "dup  second", "dup  first",
+        "more than once",
+    ):  # fmt: skip
+        assert said in text, text
+    assert "attributes (13)" in text, "and the one that is there twice"
+
+
+def test_every_kind_of_value_is_written_and_read_back(store: Store, tmp_path: Path) -> None:
+    store.load([CASES / "05-anyvalues.jsonl"])
+    (span,) = store.whole_spans(TRACE)
+    assert span.repeated == (("dup", "first"),)
+    path = tmp_path / "again.jsonl"
+    path.write_text(encode_request([span]) + "\n")
+    json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    with Store.memory() as again:
+        assert again.load([path]).issues == ()
+        (back,) = again.whole_spans(TRACE)
+    assert identity(back) == identity(span)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -130,7 +156,7 @@ def test_cut_messages_in_a_trace(store: Store) -> None:
     assert (row.input_tokens, row.output_tokens) == (140, 34), "what the agent reports is not added to its calls"
 
 
-def test_four_dialects_of_one_chat(store: Store) -> None:
+def test_four_dialects_of_one_chat(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store.load([CASES / "09-genai-shapes.jsonl"])
     calls = {call.span_id[-2:]: call for call in store.calls(TRACE)}
     for span_id, convention in (("92", "genai"), ("95", "genai"), ("96", "openinference"), ("97", "openllmetry")):
@@ -140,6 +166,14 @@ def test_four_dialects_of_one_chat(store: Store) -> None:
         assert call.usage.input_tokens
     agent = calls["91"]
     assert (agent.usage.input_tokens, agent.usage.output_tokens) == (130, 30), "what it says of itself stays"
+    (mark,) = build_forest(store.spans(TRACE)).marks_of(0)
+    assert mark.text == "reported 130/30, its calls add up to 140/34"
+    _, out, _ = shown(capsys, "09-genai-shapes.jsonl")
+    assert mark.text in out
+    assert "130/30" in out
+    text = document_of(conversation(calls["95"])).text
+    assert "cut off after 40 characters" in text
+    assert "! cannot answer a replay" in text
     assert (calls["93"].arguments, calls["94"].arguments) == ({"id": 12}, {"id": 7}), "tied by id, not by order"
 
 

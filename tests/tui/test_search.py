@@ -272,3 +272,22 @@ def test_sorting_by_name():
         assert desk.screen.index("poller") < desk.screen.index("zebra")
 
     drive(session, scene)
+
+
+def test_only_the_matches_stay_when_the_trace_goes_on():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", *"kind:tool", "enter", "f")
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        assert screen.timeline.shows_only_matches
+        screen._open.ask(screen.row.trace_id)
+        await desk.settle()
+        assert screen.timeline.shows_only_matches
+        await desk.press("f")
+        screen._open.ask(screen.row.trace_id)
+        await desk.settle()
+        assert not screen.timeline.shows_only_matches
+
+    drive(session, scene)

@@ -55,6 +55,8 @@ class TraceSearch(TraceBase):
         )
         self._values: Mapping[str, tuple[str, ...]] | None = None
         self._found: SearchAnswer | None = None
+        self._only = False
+        """Only the matches are wanted, also when the spans are others by now."""
         self._goes_on = False
         """The user is done typing while the search still runs: go to the first match when it ends."""
 
@@ -136,7 +138,7 @@ class TraceSearch(TraceBase):
             return
         self._found = answer
         self.timeline.mark_matches(answer.matches, answer.marked)
-        if self.timeline.shows_only_matches:
+        if self._only:
             self._show_only(answer)
         if self._goes_on:
             self._goes_on = False
@@ -150,6 +152,7 @@ class TraceSearch(TraceBase):
         self.draw_search()
 
     def _show_only(self, answer: SearchAnswer | None) -> None:
+        self._only = answer is not None
         if answer is None:
             if self.timeline.shows_only_matches:
                 self.timeline.show_only(None)
