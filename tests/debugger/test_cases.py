@@ -16,6 +16,7 @@ from debugger.analysis.tree import build_forest
 from debugger.cli import main
 from debugger.store import Store
 from debugger.store._spans import identity
+from runtime.journal import Matcher, Miss
 from runtime.snapshot import restore_snapshot
 from runtime.trace import encode_request
 
@@ -45,6 +46,14 @@ def test_orphans_and_cycles_are_each_shown_once(store: Store, capsys: pytest.Cap
     assert len(lines) == 3 + 7, "two lines of head, how faithful it is, and the spans"
     for mark in ("ff missing", "cycle cut here", "names itself as parent"):
         assert sum(mark in line for line in lines) == 1
+
+
+def test_an_orphan_is_restored_where_it_was_by_time(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(CASES / "01-orphans-cycles.jsonl")
+    assert main(["snapshot", path, "--span", "00000000000000a2", "--anchor", "before"]) == 0
+    fidelity = json.loads(capsys.readouterr().out)["root"]["fidelity"]
+    (placed,) = [row for row in fidelity if row["spanId"] == "00000000000000a2"]
+    assert (placed["level"], placed["what"]) == ("inferred", "the parent span is not in the trace; placed by time")
 
 
 def test_times_that_do_not_fit(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +131,17 @@ def test_hostile_names_take_one_row_and_keep_their_brackets(capsys: pytest.Captu
     ]
 
 
+def test_hostile_text_is_exported_as_it_was(store: Store, tmp_path: Path) -> None:
+    store.load([CASES / "06-hostile-text.jsonl"])
+    spans = store.whole_spans(TRACE)
+    path = tmp_path / "again.jsonl"
+    path.write_text("".join(encode_request([span]) + "\n" for span in spans))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", path.read_text()), "controls stand there as escapes of JSON"
+    with Store.memory() as again:
+        again.load([path])
+        assert list(map(identity, again.whole_spans(TRACE))) == list(map(identity, spans))
+
+
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
 def test_a_damaged_log_loads_what_is_good(
     options: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]
@@ -194,3 +214,28 @@ def test_a_journal_keeps_every_answer_in_order(store: Store) -> None:
     assert [outcome.status for outcome in journal("a8", "after")["http_get"]] == ["error", "ok"]
     prompts = [call.request().content_hash for call in store.calls(trace.trace_id) if call.kind == "llm"]
     assert len(set(prompts)) == 2
+
+
+def test_a_journal_answers_in_order_and_never_once_more(store: Store) -> None:
+    store.load([CASES / "10-replay-journal.jsonl"])
+    (trace,) = store.traces()
+    (frame,) = restore_snapshot(store.events(trace.trace_id)).frames.values()
+    asked = {entry.request.name: entry.request for entry in frame.journal.tool.values()}
+    matcher = Matcher({"f": frame.journal})
+
+    def answers(request: Any, times: int) -> list[Any]:
+        found = [matcher.match("f", "tool", request) for _ in range(times)]
+        return [miss.reason if isinstance(miss, Miss) else miss.outcome.output or miss.outcome.status for miss in found]
+
+    fourth = "the recording has 3 answers, asked a 4th time"
+    assert answers(asked["job_status"], 4) == ["pending", "pending", "done", fourth]
+    failed, worked = answers(asked["http_get"], 2)
+    assert failed == "error"
+    assert worked == store.call(trace.trace_id, "00000000000001a8").result
+
+
+def test_nothing_of_a_journal_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(CASES / "10-replay-journal.jsonl"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["hits"], report["misses"], report["live"], report["same_output"]) == (8, 0, 0, True)
+    assert [call["status"] for call in report["calls"] if call["name"] == "send_email"] == ["hit"]
