@@ -45,6 +45,11 @@ def _span(out: Builder, span: Span, key: str) -> None:
     if span.start_unix_nano is not None and span.end_unix_nano is not None:
         out.pair("took", duration(span.end_unix_nano - span.start_unix_nano), indent=2)
     _mapping(out, f"{key}.a", "attributes", span.attributes)
+    if span.repeated:
+        out.line(Piece("! keys that come more than once; their last value is above, these were before it", "warning"),
+                 indent=2)  # fmt: skip
+    for i, (name, value) in enumerate(span.repeated):
+        _pair(out, f"{key}.d{i}", name, value, 2)
     if span.events:
         out.heading(f"events ({len(span.events)})")
     for i, event in enumerate(span.events):
@@ -101,5 +106,7 @@ def _pair(out: Builder, key: str, name: str, value: Json, indent: int) -> None:
         else:
             out.line(label, indent=indent)
             out.body(key, lines)
+    elif value is None:
+        out.line(label, Piece("  no value", "dim"), indent=indent)
     else:
         out.line(label, Piece("  "), Piece(json_text(value), "number"), indent=indent)

@@ -205,6 +205,8 @@ def tokens_text(usage: Usage) -> str:
     extra = []
     if usage.cached_tokens:
         extra.append(f"{count(usage.cached_tokens)} cached")
+    if usage.cache_write_tokens:
+        extra.append(f"{count(usage.cache_write_tokens)} written to the cache")
     if usage.reasoning_tokens:
         extra.append(f"{count(usage.reasoning_tokens)} reasoning")
     return f"{text} ({', '.join(extra)})" if extra else text

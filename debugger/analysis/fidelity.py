@@ -28,6 +28,8 @@ from .text import plural
 
 NO_FRAME: Final = "no state can be restored"
 CONVERSATION: Final = "the memory is not recorded; the conversation of the last model call stands in for it"
+OF_AGENTS: Final = ("agent", "llm", "tool")
+"""A trace with no call of these kinds has no state, and nobody misses it."""
 _OWN: Final = frozenset(("retrospan", "rejelly"))
 """Conventions that record memory; where it is missing there, it is missing."""
 

@@ -97,19 +97,21 @@ def _number(text: str) -> str:
     return f"{whole}.{fraction}" if fraction else whole
 
 
+def _loosely(word: str) -> str:
+    """A pattern for a word in a text without case: whoever holds the word fits, and little else does."""
+    if not word[0].isdigit():
+        return re.escape(word)
+    # A number may have marks between its digits and idle zeros behind them.
+    return "[.,'_\u00a0\u202f]?".join(digit for digit in word if digit.isdigit()) + "[.,0]*"
+
+
 class Phrase:
     """A phrase that is looked for in many texts."""
 
     def __init__(self, text: str) -> None:
         self.text = text.strip()[:PHRASE_LIMIT]
         self.words = Words.of(self.text)
-        letters = [self.words.joined[a - 1 : a + b].strip() for a, b in self._lengths()]
-        named = [word for word in letters if not word[:1].isdigit()]
-        # Numbers are written in many ways, so only their first digit is sure to stand in a text that holds them.
-        self._sign = max(named, key=len) if named else letters[0][:1] if letters else ""
-
-    def _lengths(self) -> list[tuple[int, int]]:
-        return [(start, self.words.joined.find(" ", start) - start + 1) for start in self.words.starts]
+        self._loose = re.compile("\\W*".join(_loosely(word) for word in self.words.joined.split()))
 
     def find_exact(self, text: str) -> Found | None:
         """Where it stands as it is, the last time."""
@@ -118,7 +120,7 @@ class Phrase:
 
     def may_hold(self, text: str) -> bool:
         """False where a text cannot hold the words: a cheap look before ``Words.of``."""
-        return bool(self._sign) and self._sign in text.casefold()
+        return len(self.words) > 0 and self._loose.search(text.casefold()) is not None
 
     def find_words(self, words: Words) -> Found | None:
         """Where it stands, however it is written."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runtime.messages import Call
 
@@ -53,20 +53,39 @@ class ComputedCost:
         }
 
 
+class _Tokens(NamedTuple):
+    given: int
+    """All input, the two below included."""
+    told: int
+    read: int
+    written: int
+
+
 def computed_cost(call: Call) -> ComputedCost | None:
-    """The price of a model call, cached input at its own price; None where cost is recorded or anything is unknown.
+    """The price of a model call; None where cost is recorded or anything is unknown.
+
+    Input that the provider read from its cache or wrote to it has its own price, where the list knows one.
 
     Cost: the first call imports the price list, about a second; call it in a worker.
     """
     usage = call.usage
     if call.kind not in ("llm", "embedding") or usage.cost_nano_usd is not None or call.start_unix_nano is None:
         return None
-    tokens = (usage.input_tokens, usage.output_tokens or 0, usage.cached_tokens or 0)
-    given, told, cached = tokens
     model = call.response_model or call.model
-    if given is None or (usage.output_tokens is None and call.kind == "llm") or model is None or call.provider is None:
+    if (
+        usage.input_tokens is None
+        or (usage.output_tokens is None and call.kind == "llm")
+        or model is None
+        or call.provider is None
+    ):
         return None
-    if min(given, told, cached) < 0 or cached > given or _installed() is None:
+    tokens = _Tokens(
+        given=usage.input_tokens,
+        told=usage.output_tokens or 0,
+        read=usage.cached_tokens or 0,
+        written=usage.cache_write_tokens or 0,
+    )
+    if min(tokens) < 0 or tokens.read + tokens.written > tokens.given or _installed() is None:
         return None
     try:
         moment = datetime.fromtimestamp(call.start_unix_nano / 1_000_000_000, UTC)
@@ -74,7 +93,7 @@ def computed_cost(call: Call) -> ComputedCost | None:
         return None
     provider = _PROVIDERS.get(call.provider, call.provider)
     for name in dict.fromkeys((model, call.model or model)):
-        if (found := _price(name.rpartition("/")[2], provider, given, told, cached, moment)) is not None:
+        if (found := _price(name.rpartition("/")[2], provider, tokens, moment)) is not None:
             return found
     return None
 
@@ -88,10 +107,15 @@ def _installed() -> str | None:
         return None
 
 
-def _price(model: str, provider: str, given: int, told: int, cached: int, moment: datetime) -> ComputedCost | None:
+def _price(model: str, provider: str, tokens: _Tokens, moment: datetime) -> ComputedCost | None:
     from genai_prices import Usage, calc_price
 
-    usage = Usage(input_tokens=given, output_tokens=told, cache_read_tokens=cached or None)
+    usage = Usage(
+        input_tokens=tokens.given,
+        output_tokens=tokens.told,
+        cache_read_tokens=tokens.read or None,
+        cache_write_tokens=tokens.written or None,
+    )
     try:
         found = calc_price(usage, model, provider_id=provider, genai_request_timestamp=moment)
     except (LookupError, ValueError):

@@ -71,6 +71,7 @@ def _answered(call: Call) -> dict[str, Json]:
         "input_tokens": call.usage.input_tokens,
         "output_tokens": call.usage.output_tokens,
         "cached_tokens": call.usage.cached_tokens,
+        "cache_write_tokens": call.usage.cache_write_tokens,
         "reasoning_tokens": call.usage.reasoning_tokens,
     }
     if known := {name: value for name, value in usage.items() if value is not None}:

@@ -7,7 +7,8 @@ span that names itself and a cycle all end at the top level with a mark. Nothing
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import le
@@ -16,10 +17,12 @@ from typing import Literal, TypeAlias
 from ..store.rows import SpanRow
 from .text import duration, one_line
 
-MarkKind: TypeAlias = Literal["orphan", "cycle", "self", "outside", "backwards", "untimed", "twice"]
-"""What is odd about a span's place or times."""
+MarkKind: TypeAlias = Literal["orphan", "cycle", "self", "outside", "backwards", "untimed", "twice", "reported"]
+"""What is odd about a span's place, times or counts."""
 
 
+_REPORTERS = frozenset(("agent", "chain"))
+_COUNTED = frozenset(("llm", "embedding"))
 _NEVER = 1 << 80
 """Sorts spans without a start after all others."""
 
@@ -230,6 +233,33 @@ def _outside(start: int | None, end: int | None, parent: SpanRow) -> TreeMark | 
     )
 
 
+def _reported_marks(rows: Sequence[SpanRow], size: Sequence[int]) -> Iterator[tuple[int, TreeMark]]:
+    """Spans that report tokens for what is below them, where the calls below add up to something else.
+
+    Cost: linear, and one pass over the calls below each such span, of which there are few; none where nothing reports.
+    """
+    reporting = [i for i, row in enumerate(rows) if row.kind in _REPORTERS
+                 and (row.input_tokens is not None or row.output_tokens is not None)]  # fmt: skip
+    if not reporting:
+        return
+    calls = [i for i, row in enumerate(rows) if row.kind in _COUNTED]
+    sums = [(0, 0)]
+    for i in calls:
+        given, told = sums[-1]
+        sums.append((given + (rows[i].input_tokens or 0), told + (rows[i].output_tokens or 0)))
+    for i in reporting:
+        first, last = bisect_left(calls, i), bisect_left(calls, i + size[i])
+        given, told = sums[last][0] - sums[first][0], sums[last][1] - sums[first][1]
+        own = (rows[i].input_tokens, rows[i].output_tokens)
+        if (given, told) != own and (given or told):
+            said = f"reported {_told(own[0])}/{_told(own[1])}, its calls add up to {given}/{told}"
+            yield i, TreeMark("reported", said, f"calls: {given}/{told}")
+
+
+def _told(tokens: int | None) -> str:
+    return "-" if tokens is None else str(tokens)
+
+
 def _flatten(
     rows: Sequence[SpanRow], parent: list[int], first: dict[str, int], marks: dict[int, list[TreeMark]]
 ) -> Forest:
@@ -250,12 +280,15 @@ def _flatten(
         size[above_new[i]] += size[i]
     size.pop()
     shown = tuple([rows[old] for old in order])
+    placed = {new[old]: tuple(found) for old, found in marks.items()}
+    for i, mark in _reported_marks(shown, size):
+        placed[i] = (*placed.get(i, ()), mark)
     return Forest(
         rows=shown,
         depth=depth,
         size=size,
         parent=above_new,
-        marks={new[old]: tuple(found) for old, found in marks.items()},
+        marks=placed,
         errors=tuple([i for i, row in enumerate(shown) if row.status_code == 2 or row.error_type is not None]),
         first=first,
         moved=new,

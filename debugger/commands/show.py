@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _FALLBACK_SIZE: Final = (160, 24)
 """Where the output is no terminal, so that nothing has to be cut: wide enough for the span ids."""
-_OF_AGENTS: Final = ("agent", "llm", "tool")
 _MOST_INDENT: Final = 20
 """Levels that are drawn; deeper ones say their depth as a number."""
 _NAME_LEAST: Final = 24
@@ -68,7 +67,7 @@ def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
 
 
 def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
-    from ..analysis.fidelity import trace_fidelity
+    from ..analysis.fidelity import OF_AGENTS, trace_fidelity
     from ..analysis.text import clock, cut, duration, one_line, plural
     from ..analysis.tree import build_forest
 
@@ -82,7 +81,7 @@ def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
         calls = store.calls(row.trace_id)
         fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id)
         # A trace without anything of an agent has no state, and nobody misses it.
-        if fidelity.level != "exact" and any(call.kind in _OF_AGENTS for call in calls):
+        if fidelity.level != "exact" and any(call.kind in OF_AGENTS for call in calls):
             yield cut(f"{fidelity.level}: {one_line('; '.join(fidelity.reasons))}", width) + "\n"
         for line in tree_lines(build_forest(store.spans(row.trace_id)), width):
             yield line + "\n"

@@ -47,6 +47,7 @@ class Draft:
         self.response_model: str | None = None
         self.conversation_id: str | None = None
         self.cached_tokens: int | None = None
+        self.cache_write_tokens: int | None = None
         self.reasoning_tokens: int | None = None
         self.finish_reasons: tuple[str, ...] | None = None
         self.output_schema: dict[str, Any] | None = None
@@ -124,6 +125,7 @@ class Draft:
                 input_tokens=facts.input_tokens,
                 output_tokens=facts.output_tokens,
                 cached_tokens=self.cached_tokens,
+                cache_write_tokens=self.cache_write_tokens,
                 reasoning_tokens=self.reasoning_tokens,
                 cost_nano_usd=facts.cost_nano_usd,
             ),

@@ -16,6 +16,8 @@ _OWN: Final = frozenset(("retrospan", "rejelly"))
 """Conventions whose spans are never the twin of a foreign one: restore needs them as they are."""
 _CALLS: Final = frozenset(("agent", "llm", "tool", "retriever", "embedding"))
 _NAME_ENDS: Final = (".run", ".workflow", ".agent", ".task", ".tool")
+_ANTHROPIC_SDK: Final = "com.anthropic.sdk."
+"""The spans that Anthropic's SDK writes about its own requests."""
 _STREAMED: Final = "streaming response from"
 """How Logfire names the span that it writes after a stream has ended."""
 
@@ -320,9 +322,11 @@ def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
         return _agent(outer) is not None and _agent(outer) == _agent(inner)
     if outer.kind == "tool":
         return outer.tool_name is not None and outer.tool_name == inner.tool_name
+    counts = [(outer.input_tokens, inner.input_tokens), (outer.output_tokens, inner.output_tokens)]
+    if inner.scope_name.startswith(_ANTHROPIC_SDK) and outer.input_tokens is not None:
+        counts = counts[:1]  # of a stream OpenLLMetry adds up the counts that the SDK takes the last of
     return _same_model(outer.model, inner.model) and all(
-        one is None or other is None or one == other
-        for one, other in ((outer.input_tokens, inner.input_tokens), (outer.output_tokens, inner.output_tokens))
+        one is None or other is None or one == other for one, other in counts
     )
 
 

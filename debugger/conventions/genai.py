@@ -65,6 +65,7 @@ _SPAN_KINDS: Final[dict[str, CallKind]] = {
 """Written beside or instead of the operation by LoongSuite and other distributions."""
 _PROMPT: Final = "gen_ai.prompt"
 _COMPLETION: Final = "gen_ai.completion"
+_WRITTEN: Final = ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens")
 _CACHED: Final = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
 _REASONING: Final = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
 _PARAMETERS: Final = "gen_ai.request."
@@ -154,6 +155,7 @@ def fill(draft: Draft) -> None:
     draft.response_model = text(attributes.get("gen_ai.response.model"))
     draft.conversation_id = first_text(attributes, ("gen_ai.conversation.id", "session.id"))
     draft.cached_tokens = first_whole(attributes, _CACHED)
+    draft.cache_write_tokens = first_whole(attributes, _WRITTEN)
     draft.reasoning_tokens = first_whole(attributes, _REASONING)
 
 

@@ -35,6 +35,7 @@ _KINDS: Final[dict[str, CallKind]] = {
 }
 _INPUT: Final = ("input", "input_tokens", "prompt_tokens", "promptTokens")
 _OUTPUT: Final = ("output", "output_tokens", "completion_tokens", "completionTokens")
+_WRITTEN: Final = ("cache_creation_input_tokens", "input_cache_creation")
 _CACHED: Final = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")
 _REASONING: Final = ("output_reasoning_tokens", "reasoning_tokens", "output_reasoning")
 
@@ -104,6 +105,8 @@ def fill(draft: Draft) -> None:
     usage = details(draft.attributes.get(_USAGE))
     if draft.cached_tokens is None:
         draft.cached_tokens = first_count(usage, _CACHED)
+    if draft.cache_write_tokens is None:
+        draft.cache_write_tokens = first_count(usage, _WRITTEN)
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_count(usage, _REASONING)
     for key, value in details(draft.attributes.get(f"{_PREFIX}model.parameters")).items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import CallKind, Message, TextPart
+from runtime.messages import CallKind, Message, Part, TextPart
 
 from ._draft import Draft
 from ._facts import Facts, Names
@@ -17,7 +17,7 @@ from ._view import View, text, whole
 from .shapes import decoded, messages_of, tool_definitions_of
 
 name: Final = "logfire"
-version: Final = 1
+version: Final = 2
 
 _TEMPLATE: Final = "logfire.msg_template"
 _LEVEL: Final = "logfire.level_num"
@@ -100,6 +100,9 @@ def _fill_llm(draft: Draft) -> None:
         draft.inputs = given or (messages_of(request, "user") if _has_messages(request) else None)
     if draft.outputs is None:
         draft.outputs = said.outputs or _answer(draft) or (messages_of(output, "assistant") if output else None)
+    if draft.outputs is None and isinstance(response := draft.peek("response"), Mapping) and response.get("output"):
+        draft.outputs = messages_of(response, "assistant")  # the Responses API's own object
+        draft.inputs = _without_answer(draft.inputs, draft.outputs)
     draft.finish_reasons = draft.finish_reasons or said.finish_reasons or None
     if draft.tools is None and "tools" in request:
         draft.tools = tool_definitions_of(request["tools"])
@@ -108,6 +111,20 @@ def _fill_llm(draft: Draft) -> None:
         for key, value in request.items()
         if key not in ("messages", "tools", "model", "input", "system", "instructions") and key not in draft.parameters
     }
+
+
+def _without_answer(inputs: tuple[Message, ...] | None, answer: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The question alone: the Agents SDK's events hold the answer behind it. What else the assistant said stays."""
+    wanted = [part for message in answer for part in message.parts]
+    behind: list[Part] = []
+    for place in range(len(inputs or ()) - 1, -1, -1):
+        message = (inputs or ())[place]
+        if message.role != "assistant":
+            break
+        behind = [*message.parts, *behind]
+        if behind == wanted:
+            return (inputs or ())[:place]
+    return inputs
 
 
 def _instead(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

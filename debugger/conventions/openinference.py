@@ -31,7 +31,7 @@ from ._view import View, text
 from .shapes import decoded, messages_of, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
-version: Final = 2
+version: Final = 3
 
 _KIND: Final = "openinference.span.kind"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -55,6 +55,8 @@ _LATER_MODEL: Final = Names(model=("llm.model_name", "llm.response.model_name", 
 _NODE: Final = Names(agent_name=("graph.node.name", "graph.node.id"))
 _NAME_ENDS: Final = (".run", "._execute_core", ".kickoff", ".invoke", ".arun")
 """Method names that an agent's span name ends with."""
+_HANDOFF: Final = "handoff to "
+_ANSWERED: Final = ("llm.token_count.", "llm.output_messages.", "llm.choices.")
 _NO_PARAMETERS: Final = frozenset(
     (
         *("model", "model_name", "messages", "tools", "input", "output", "usage", "contents", "id"),
@@ -95,7 +97,7 @@ def recognises(view: View) -> bool:
 def narrow(view: View, facts: Facts) -> None:
     """The narrow facts."""
     get = view.attributes.get
-    kind = _KINDS.get(get(_KIND, "").upper())
+    kind = _kind(view)
     langchain = _langchain(get("metadata"))
     if kind == "chain" and text(langchain.lc_agent_name) == view.name:
         kind = "agent"
@@ -110,6 +112,17 @@ def narrow(view: View, facts: Facts) -> None:
     if facts.kind == "agent" and facts.agent_name is None:
         facts.fill(view.attributes, _NODE)
         facts.agent_name = facts.agent_name or _without_method(view.name)
+
+
+def _kind(view: View) -> CallKind | None:
+    """The kind a span names, but where it names a step of the framework a call."""
+    attributes = view.attributes
+    kind = _KINDS.get(attributes.get(_KIND, "").upper())
+    if kind == "tool" and view.name.startswith(_HANDOFF) and "tool.name" not in attributes:
+        return "other"  # the Agents SDK passes the word on; the model's tool call has no span
+    if kind == "llm" and "._" in view.name and not any(key.startswith(_ANSWERED) for key in attributes):
+        return "chain"  # LlamaIndex traces private methods that only prepare the request
+    return kind
 
 
 def _langchain(metadata: Any) -> _Metadata:
@@ -150,6 +163,8 @@ def fill(draft: Draft) -> None:
     draft.conversation_id = draft.conversation_id or draft.first_text("session.id") or _session(draft.peek("metadata"))
     if draft.cached_tokens is None:
         draft.cached_tokens = first_whole(attributes, ("llm.token_count.prompt_details.cache_read",))
+    if draft.cache_write_tokens is None:
+        draft.cache_write_tokens = first_whole(attributes, ("llm.token_count.prompt_details.cache_write",))
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_whole(attributes, ("llm.token_count.completion_details.reasoning",))
 
@@ -272,9 +287,11 @@ def _system(draft: Draft) -> Message | None:
 
 
 def _gaps(messages: tuple[Message, ...], *, answered: bool = True) -> int:
-    """How much flattening has lost: messages without content, tool calls without ids, and those without results."""
+    """How much flattening has lost: contents, ids and arguments of tool calls, and their results."""
     parts = [part for message in messages for part in message.parts]
     empty = sum(not message.parts for message in messages)
+    # The flat form drops arguments that are an empty object, which is not the same as none.
+    empty += sum(isinstance(part, ToolCallPart) and part.arguments is None for part in parts)
     nameless = sum(isinstance(part, ToolCallPart | ToolCallResponsePart) and part.id is None for part in parts)
     if not answered:
         return empty + nameless
@@ -301,6 +318,8 @@ def _fill_tool(draft: Draft) -> None:
         draft.arguments = value if useful or is_schema or parameters is None else parameters
         draft.arguments = _by_name(draft.arguments)
     output = draft.peek("output.value")
+    if isinstance(output, Mapping) and {"raw_input", "raw_output"} <= output.keys():
+        output = output["raw_output"]  # LlamaIndex's envelope of what the function gave back
     told = tool_result(output)
     if told.call_id is not None:  # LangChain's tool message, with the id of the call
         draft.tool_call_id = draft.tool_call_id or told.call_id

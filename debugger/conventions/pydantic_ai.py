@@ -67,6 +67,8 @@ def fill(draft: Draft) -> None:
     attributes = draft.attributes
     if draft.cached_tokens is None:
         draft.cached_tokens = first_whole(attributes, ("gen_ai.usage.details.cache_read_tokens",))
+    if draft.cache_write_tokens is None:
+        draft.cache_write_tokens = first_whole(attributes, ("gen_ai.usage.details.cache_write_tokens",))
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_whole(attributes, ("gen_ai.usage.details.reasoning_tokens",))
 

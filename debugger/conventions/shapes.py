@@ -61,6 +61,8 @@ def messages_of(value: Any, role: str) -> tuple[Message, ...]:
         value = _inside(value, role)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]  # LangChain: one list of messages for each prompt of a batch
+    if isinstance(value, list) and len(value) == 1 and _is_response(value[0]):
+        value = value[0]["output"]  # OpenAI Agents SDK: a stream's response, as if it were a message
     if value is None:
         return ()
     if isinstance(value, str):
@@ -98,6 +100,10 @@ def _with_system(system: Any, inner: Any) -> Any:
         return inner
     rest = inner if isinstance(inner, list) else [{"role": "user", "content": inner}]
     return [{"role": "system", "content": system}, *rest]
+
+
+def _is_response(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("object") == "response" and isinstance(item.get("output"), list)
 
 
 def _is_part(item: Any) -> bool:

@@ -90,6 +90,8 @@ def fill(draft: Draft) -> None:
     draft.conversation_id = draft.conversation_id or draft.first_text(*_SESSIONS)
     if draft.cached_tokens is None:
         draft.cached_tokens = first_whole(draft.attributes, _CACHED)
+    if draft.cache_write_tokens is None:
+        draft.cache_write_tokens = first_whole(draft.attributes, ("ai.usage.inputTokenDetails.cacheWriteTokens",))
     if draft.reasoning_tokens is None:
         draft.reasoning_tokens = first_whole(draft.attributes, _REASONING)
 

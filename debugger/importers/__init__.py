@@ -12,7 +12,7 @@ from ._formats import FORMATS, Format, format_of, readable_formats
 from ._records import Batch, Context, LogRecord, Note, RawLog, RawSpan, is_logs, is_spans
 from ._source import Counter, PathNote, Source, iter_files, iter_sources
 from ._unknown import looks_like
-from ._values import any_value, integer, key_values, load_text, log_record, span_events, span_links
+from ._values import any_value, earlier_values, integer, key_values, load_text, log_record, span_events, span_links
 from ._wire import WireError
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Source",
     "WireError",
     "any_value",
+    "earlier_values",
     "format_of",
     "integer",
     "is_logs",

@@ -107,6 +107,17 @@ def key_values(pairs: object, depth: int = 0) -> dict[str, Any]:
     }
 
 
+def earlier_values(pairs: object) -> tuple[tuple[str, Any], ...]:
+    """The values that ``key_values`` leaves out, since a later pair has the same key."""
+    if not isinstance(pairs, list):
+        return ()
+    keyed = [pair for pair in pairs if isinstance(pair, dict) and isinstance(pair.get("key"), str)]
+    last = {pair["key"]: i for i, pair in enumerate(keyed)}
+    if len(last) == len(keyed):
+        return ()
+    return tuple((pair["key"], any_value(pair.get("value"))) for i, pair in enumerate(keyed) if last[pair["key"]] != i)
+
+
 def span_events(items: object) -> tuple[SpanEvent, ...]:
     """The events of a span, in the order of the input."""
     if not isinstance(items, list):

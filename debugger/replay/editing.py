@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.messages import Call, Json, read_json, text_of
@@ -57,15 +57,35 @@ def typed(path: str, text: str) -> Edit:
         if not isinstance(value, Mapping):
             raise EditError(f"{path}: this is not a JSON object")
         return Edit(path=path, value=value)
-    if path == "result" or path.startswith(("params.", "memory.")):
+    if takes_json(path):
         return replace(read_set(f"x={text}"), path=path)
     return Edit(path=path, value=text)
+
+
+def takes_json(path: str) -> bool:
+    """Whether what is typed for a path is JSON where it can be read as that, else a text."""
+    return path == "result" or path.startswith(("params.", "memory."))
 
 
 def broken_json(text: str) -> str | None:
     """Why a text that begins like a JSON object or list is none; None where it is, or means to be plain text."""
     if text.strip()[:1] not in ("{", "["):
         return None
+    try:
+        read_json(text)
+    except ValueError as fault:
+        return str(fault)
+    return None
+
+
+def spoilt_json(old: str, text: str) -> str | None:
+    """Why a text that is put in the place of JSON is none any more; None where it is, or where none stood there."""
+    try:
+        was = read_json(old)
+    except ValueError:
+        return broken_json(text)
+    if not isinstance(was, Mapping | Sequence) or isinstance(was, str):
+        return broken_json(text)
     try:
         read_json(text)
     except ValueError as fault:

@@ -10,13 +10,14 @@ import msgspec
 
 from runtime.trace import Span
 
-from ..importers import key_values, load_text, span_events, span_links
+from ..importers import earlier_values, key_values, load_text, span_events, span_links
 
 
 def span_from_row(row: Sequence[Any]) -> Span:
     """A row of ``span_bodies`` as a whole span."""
     (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
     attributes, events, links, extra, resource, scope, context_extra = row[10:]
+    pairs = load_text(attributes)
     resource_fields, scope_fields = load_text(resource), load_text(scope)
     return Span(
         trace_id=trace_id,
@@ -28,7 +29,8 @@ def span_from_row(row: Sequence[Any]) -> Span:
         end_unix_nano=end,
         status_code=status,
         status_message=message,
-        attributes=key_values(load_text(attributes)),
+        attributes=key_values(pairs),
+        repeated=earlier_values(pairs),
         events=span_events(load_text(events)),
         links=span_links(load_text(links)),
         resource=key_values(resource_fields.get("attributes")) if isinstance(resource_fields, dict) else {},

@@ -141,7 +141,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.replay", "r", "replay", "replay", "Run the agent again with recorded answers, from the state "
              "while its tab is on the screen, else the whole trace; asks first", show=True),
         _key("trace.fork", "E", "fork", "edit and fork", "Change a message, the system text, the model, a tool or its "
-             "result at this span, and run on from there; asks first"),
+             "result at this span, and run on from there; asks first", show=True),
         _key("trace.search", "slash", "search", "search", "Search this trace: words in names, messages, arguments, "
              "results and attributes, and keys such as kind:llm tokens>5k error:true model:gpt* duration>2s; "
              "tab completes", show=True),

@@ -102,6 +102,9 @@ class Session(Protocol):
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""
 
+    def fidelity(self, trace_id: str) -> str:
+        """How faithful a trace is, in a word; empty where nothing of an agent is in it. One restore of the whole."""
+
     def track(self, trace_id: str) -> Track:
         """The events of a trace, which the playhead goes through. Reads the whole trace, once.
 

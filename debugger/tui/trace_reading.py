@@ -10,7 +10,7 @@ from pathlib import Path
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
-from ..analysis.fidelity import with_conversation
+from ..analysis.fidelity import OF_AGENTS, trace_fidelity, with_conversation
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
@@ -78,6 +78,13 @@ class TraceReading(ABC):
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""
         return self._of(trace_id).logs(trace_id, span_id).get(span_id, [])
+
+    def fidelity(self, trace_id: str) -> str:
+        """How faithful a trace is, in a word; empty where nothing of an agent is in it."""
+        recording = self._record(trace_id)
+        if not any(call.kind in OF_AGENTS for call in recording.calls):
+            return ""
+        return trace_fidelity(recording.events, recording.calls, trace_id).level
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace. Raises RestoreError."""

@@ -48,9 +48,12 @@ class Usage:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    """Of the input: read from the provider's cache."""
     reasoning_tokens: int | None = None
     cost_nano_usd: int | None = None
     """Billionths of a US dollar, an integer so that sums are exact."""
+    cache_write_tokens: int | None = None
+    """Of the input: written to the provider's cache, which has a price of its own."""
 
     def to_json(self) -> dict[str, int]:
         """The known fields only."""

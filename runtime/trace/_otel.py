@@ -27,13 +27,17 @@ class OtelBridge:
     """Makes an OpenTelemetry span for each span of a run. The provider's spans give the ids where it records."""
 
     def __init__(self, provider: otel.TracerProvider | None = None) -> None:
-        self._tracer = (provider or otel.get_tracer_provider()).get_tracer(*SCOPE)
+        self._provider = provider or otel.get_tracer_provider()
+        self._tracer = self._provider.get_tracer(*SCOPE)
         self._open: dict[str, otel.Span] = {}
         self._given: dict[str, tuple[Attributes, int]] = {}
         """Of each open span its attributes and how many points it has got."""
 
     def begin(self, event: TraceEvent) -> tuple[str, str] | None:
         """Start the span of a start event; its trace id and span id, or None where nothing is recorded."""
+        if _records_nothing(self._provider):
+            # A model turn's attributes hold all of its conversation: nobody would look at what takes so long to write.
+            return None
         parent = self._open.get(event.parent_span_id or "")
         attributes = start_attributes(event)
         context: Context | None = otel.set_span_in_context(parent) if parent is not None else None
@@ -73,6 +77,13 @@ class OtelBridge:
             attributes, points = self._given[event.span_id]
             self._given[event.span_id] = attributes, points + 1
             span.add_event(keys.MARK_PREFIX + event.type, point_attributes(event), event.time_unix_nano)
+
+
+def _records_nothing(provider: otel.TracerProvider) -> bool:
+    """Whether no SDK is set up; the one that stands for a provider to come may have got it since."""
+    if isinstance(provider, otel.ProxyTracerProvider):
+        provider = otel.get_tracer_provider()
+    return isinstance(provider, otel.ProxyTracerProvider | otel.NoOpTracerProvider)
 
 
 def _otel_link(link: SpanLink) -> otel.Link:

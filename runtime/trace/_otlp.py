@@ -76,7 +76,10 @@ def encode_span(span: Span) -> dict[str, Any]:
         "kind": span.kind,
         "startTimeUnixNano": str(span.start_unix_nano or 0),
         "endTimeUnixNano": str(span.end_unix_nano or 0),
-        "attributes": encode_attributes(span.attributes),
+        "attributes": [
+            *({"key": key, "value": encode_value(value)} for key, value in span.repeated),
+            *encode_attributes(span.attributes),
+        ],
         "status": {"code": span.status_code, "message": span.status_message} if span.status_code else {},
     }
     if span.events:

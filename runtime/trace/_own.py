@@ -57,6 +57,7 @@ _USAGE_KEYS = {
     "cached_tokens": keys.CACHED_TOKENS,
     "reasoning_tokens": keys.REASONING_TOKENS,
     "cost_nano_usd": keys.COST,
+    "cache_write_tokens": keys.CACHE_WRITE_TOKENS,
 }
 
 _CALL_KINDS: dict[str, CallKind] = {"run": "chain", "agent": "agent", "model_turn": "llm", "tool": "tool"}

@@ -46,6 +46,8 @@ class Span:
     status_message: str = ""
     attributes: JsonObject = field(default_factory=dict)
     """A repeated key keeps its last value here."""
+    repeated: tuple[tuple[str, Json], ...] = ()
+    """Earlier values of keys that come more than once, in their order."""
     events: tuple[SpanEvent, ...] = ()
     links: tuple[SpanLink, ...] = ()
     resource: JsonObject = field(default_factory=dict)

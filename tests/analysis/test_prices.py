@@ -33,6 +33,17 @@ def test_cached_input_has_its_own_price() -> None:
     assert without.nano_usd == 1000 * 150 + 100 * 600
 
 
+def test_what_is_written_to_the_cache_has_its_own_price() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=0, cached_tokens=300, cache_write_tokens=200)
+    claude = replace(CALL, provider="anthropic", model="claude-sonnet-4-5", usage=usage)
+    cost = computed_cost(claude)
+    assert cost is not None
+    # $3 a million plain, $0.30 read, $3.75 written.
+    assert cost.nano_usd == 500 * 3_000 + 300 * 300 + 200 * 3_750
+    assert computed_cost(replace(claude, usage=replace(usage, cache_write_tokens=701))) is None
+    assert "200 written to the cache" in document_of(conversation(claude)).text
+
+
 def test_a_router_prefix_and_the_answering_model_are_found() -> None:
     routed = computed_cost(replace(CALL, model="openai/gpt-4o-mini"))
     dated = computed_cost(replace(CALL, model="my-deployment", response_model="gpt-4o-mini-2024-07-18"))

@@ -10,9 +10,15 @@ from typing import Any
 
 import pytest
 
+from debugger.analysis.attributes import attributes_document
+from debugger.analysis.conversation import conversation, document_of
+from debugger.analysis.tree import build_forest
 from debugger.cli import main
 from debugger.store import Store
+from debugger.store._spans import identity
+from runtime.journal import Matcher, Miss
 from runtime.snapshot import restore_snapshot
+from runtime.trace import encode_request
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 TRACE = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"
@@ -42,6 +48,14 @@ def test_orphans_and_cycles_are_each_shown_once(store: Store, capsys: pytest.Cap
         assert sum(mark in line for line in lines) == 1
 
 
+def test_an_orphan_is_restored_where_it_was_by_time(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(CASES / "01-orphans-cycles.jsonl")
+    assert main(["snapshot", path, "--span", "00000000000000a2", "--anchor", "before"]) == 0
+    fidelity = json.loads(capsys.readouterr().out)["root"]["fidelity"]
+    (placed,) = [row for row in fidelity if row["spanId"] == "00000000000000a2"]
+    assert (placed["level"], placed["what"]) == ("inferred", "the parent span is not in the trace; placed by time")
+
+
 def test_times_that_do_not_fit(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store.load([CASES / "02-times.jsonl"])
     (row,) = store.traces()
@@ -69,6 +83,27 @@ def test_every_kind_of_value(store: Store) -> None:
     assert got["bytes"] == b"\x00\x01\x02\xff"
     assert (got["inf"], got["null double"], got["empty"], got["dup"]) == (float("-inf"), None, None, "second")
     assert store.traces()[0].input_tokens is None
+    text = attributes_document([span]).text
+    for said in (
+        'kv  {"role": "user", "n": 1}', '"x",\n      2,\n      [],\n      null', "bytes  4 bytes: 00 01 02 ff",
+        "nan  NaN", "inf  -Infinity", "null double  no value", "empty  no value", "dup  second", "dup  first",
+        "more than once",
+    ):  # fmt: skip
+        assert said in text, text
+    assert "attributes (13)" in text, "and the one that is there twice"
+
+
+def test_every_kind_of_value_is_written_and_read_back(store: Store, tmp_path: Path) -> None:
+    store.load([CASES / "05-anyvalues.jsonl"])
+    (span,) = store.whole_spans(TRACE)
+    assert span.repeated == (("dup", "first"),)
+    path = tmp_path / "again.jsonl"
+    path.write_text(encode_request([span]) + "\n")
+    json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    with Store.memory() as again:
+        assert again.load([path]).issues == ()
+        (back,) = again.whole_spans(TRACE)
+    assert identity(back) == identity(span)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -94,6 +129,17 @@ def test_hostile_names_take_one_row_and_keep_their_brackets(capsys: pytest.Captu
         (1, "bytes that are not Unicode, shown as U+FFFD"),
         (2, "bytes that are not Unicode, shown as U+FFFD"),
     ]
+
+
+def test_hostile_text_is_exported_as_it_was(store: Store, tmp_path: Path) -> None:
+    store.load([CASES / "06-hostile-text.jsonl"])
+    spans = store.whole_spans(TRACE)
+    path = tmp_path / "again.jsonl"
+    path.write_text("".join(encode_request([span]) + "\n" for span in spans))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", path.read_text()), "controls stand there as escapes of JSON"
+    with Store.memory() as again:
+        again.load([path])
+        assert list(map(identity, again.whole_spans(TRACE))) == list(map(identity, spans))
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
@@ -130,7 +176,7 @@ def test_cut_messages_in_a_trace(store: Store) -> None:
     assert (row.input_tokens, row.output_tokens) == (140, 34), "what the agent reports is not added to its calls"
 
 
-def test_four_dialects_of_one_chat(store: Store) -> None:
+def test_four_dialects_of_one_chat(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store.load([CASES / "09-genai-shapes.jsonl"])
     calls = {call.span_id[-2:]: call for call in store.calls(TRACE)}
     for span_id, convention in (("92", "genai"), ("95", "genai"), ("96", "openinference"), ("97", "openllmetry")):
@@ -140,6 +186,14 @@ def test_four_dialects_of_one_chat(store: Store) -> None:
         assert call.usage.input_tokens
     agent = calls["91"]
     assert (agent.usage.input_tokens, agent.usage.output_tokens) == (130, 30), "what it says of itself stays"
+    (mark,) = build_forest(store.spans(TRACE)).marks_of(0)
+    assert mark.text == "reported 130/30, its calls add up to 140/34"
+    _, out, _ = shown(capsys, "09-genai-shapes.jsonl")
+    assert mark.text in out
+    assert "130/30" in out
+    text = document_of(conversation(calls["95"])).text
+    assert "cut off after 40 characters" in text
+    assert "! cannot answer a replay" in text
     assert (calls["93"].arguments, calls["94"].arguments) == ({"id": 12}, {"id": 7}), "tied by id, not by order"
 
 
@@ -160,3 +214,28 @@ def test_a_journal_keeps_every_answer_in_order(store: Store) -> None:
     assert [outcome.status for outcome in journal("a8", "after")["http_get"]] == ["error", "ok"]
     prompts = [call.request().content_hash for call in store.calls(trace.trace_id) if call.kind == "llm"]
     assert len(set(prompts)) == 2
+
+
+def test_a_journal_answers_in_order_and_never_once_more(store: Store) -> None:
+    store.load([CASES / "10-replay-journal.jsonl"])
+    (trace,) = store.traces()
+    (frame,) = restore_snapshot(store.events(trace.trace_id)).frames.values()
+    asked = {entry.request.name: entry.request for entry in frame.journal.tool.values()}
+    matcher = Matcher({"f": frame.journal})
+
+    def answers(request: Any, times: int) -> list[Any]:
+        found = [matcher.match("f", "tool", request) for _ in range(times)]
+        return [miss.reason if isinstance(miss, Miss) else miss.outcome.output or miss.outcome.status for miss in found]
+
+    fourth = "the recording has 3 answers, asked a 4th time"
+    assert answers(asked["job_status"], 4) == ["pending", "pending", "done", fourth]
+    failed, worked = answers(asked["http_get"], 2)
+    assert failed == "error"
+    assert worked == store.call(trace.trace_id, "00000000000001a8").result
+
+
+def test_nothing_of_a_journal_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(CASES / "10-replay-journal.jsonl"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["hits"], report["misses"], report["live"], report["same_output"]) == (8, 0, 0, True)
+    assert [call["status"] for call in report["calls"] if call["name"] == "send_email"] == ["hit"]

@@ -10,7 +10,7 @@ import pytest
 
 from debugger.commands._ask import ask_on
 from debugger.errors import EditError
-from debugger.replay.editing import broken_json, editable, supplied_value, typed
+from debugger.replay.editing import broken_json, editable, spoilt_json, supplied_value, typed
 from debugger.replay.edits import read_edits, read_set, resolve
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.replay.plan import plan_replay
@@ -185,6 +185,10 @@ def test_what_is_typed_as_an_outcome():
     assert broken_json('{"a": 1,') is not None
     assert broken_json("plain [text") is None
     assert broken_json("[1]") is None
+    assert spoilt_json('{"a": 1}', 'x{"a": 1}') is not None
+    assert spoilt_json('{"a": 1}', '{"a": 2}') is None
+    assert spoilt_json("sunny", "rainy") is None
+    assert spoilt_json("21", "about 21") is None
 
 
 def test_the_branch_keeps_its_edits(foreign, tmp_path):

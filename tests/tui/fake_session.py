@@ -370,6 +370,9 @@ class FakeSession:
                 out.append((row.end_unix_nano, 2, row.span_id))
         return sorted(out)
 
+    def fidelity(self, trace_id: str) -> str:
+        return ""
+
     def track(self, trace_id: str) -> Track:
         self._asked("track")
         events = self._events()

@@ -13,7 +13,7 @@ from debugger.importers import Follower
 from debugger.store import Store
 from debugger.tui.following import FileFollower
 from debugger.tui.store_session import StoreSession
-from tests.debugger.test_following import grow, line
+from tests.debugger.test_following import CASES, grow, line
 from tests.tui.driver import Desk, drive
 
 LONGEST_S = 300
@@ -88,3 +88,13 @@ def test_a_fault_ends_following_and_is_said(tmp_path: Path, monkeypatch: pytest.
         files.look()
         files.switch(False)
         assert (files.now.problem, store.traces()[0].spans) == ("", 2)
+
+
+def test_the_header_of_a_trace_says_how_faithful_it_is() -> None:
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        await until(desk, "  missing · ")
+
+    with StoreSession([CASES / "09-genai-shapes.jsonl"]) as session:
+        drive(session, scene)
+        assert session.fidelity("a" * 31 + "1") == "missing"

@@ -74,6 +74,8 @@ class Door:
         self._answered = 0
         self._tools_told: dict[str, int] = {}
         self._seen: set[tuple[str, str]] = set()
+        self._noted: dict[str, ToolCallPart] = {}
+        """Tool calls whose results were seen, by id: each request brings them again, as the same objects."""
         self._turn_ends: dict[str, int] = {}
         self._running: dict[str, tuple[str, ToolRequest]] = {}
         self._lock = threading.Lock()
@@ -159,11 +161,12 @@ class Door:
         asked = {p.id: p for m in request.messages for p in m.parts if isinstance(p, ToolCallPart) and p.id}
         for id_, result in tool_results(body):
             part = asked.get(id_)
-            if part is None:
+            if part is None or self._noted.get(id_) is part:
                 continue
             call = ToolRequest(name=part.name, arguments=part.arguments)
             key = (id_, call.content_hash)
             with self._lock:
+                self._noted[id_] = part
                 if key in self._seen:
                     continue
                 self._seen.add(key)

@@ -7,7 +7,7 @@ bodies into traces: so a request and its recording come out alike.
 from __future__ import annotations
 
 import hashlib
-import json
+import marshal
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -52,21 +52,35 @@ class KnownMessages:
             return messages_of(content, "user")
         out = list(messages_of({**content, key: []}, "user"))
         for unit in _units(items):
-            # The order of keys is that of the client, which keeps it.
-            digest = hashlib.blake2b(json.dumps(unit).encode(), digest_size=32).digest()
-            found = self._read.get(digest)
+            digest = _digest(unit)
+            found = None if digest is None else self._read.get(digest)
             if found is None:
                 if len(self._read) >= _MOST_KNOWN:
                     self._read.clear()
                 # Behind another message, as it stands in the whole.
                 found = messages_of([_ANY_MESSAGE, *unit], "user")[1:]
-                self._read[digest] = found
+                if digest is not None:
+                    self._read[digest] = found
             out += found
         return tuple(out)
 
 
+def _digest(unit: list[Any]) -> bytes | None:
+    """What tells items from others; None where they nest too deep to tell.
+
+    The order of keys is that of the client, which keeps it. Marshal, since it is six times as fast as JSON and this is
+    done to each message of each request; its version 2 writes equal values alike, later ones look at who else holds
+    them.
+    """
+    try:
+        return hashlib.blake2b(marshal.dumps(unit, 2), digest_size=32).digest()
+    except ValueError:
+        return None
+
+
 def _stands_alone(item: Any) -> bool:
-    return isinstance(item, Mapping) and "role" in item and "type" not in item
+    # Not any mapping: this is parsed JSON, and the check of an abstract class is slow.
+    return isinstance(item, dict) and "role" in item and "type" not in item
 
 
 def _units(items: Sequence[Any]) -> Iterator[list[Any]]:
@@ -85,7 +99,7 @@ def _units(items: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _is_result(item: Any) -> bool:
-    return isinstance(item, Mapping) and item.get("type") == "function_call_output"
+    return isinstance(item, dict) and item.get("type") == "function_call_output"
 
 
 def read_request(
@@ -148,15 +162,17 @@ def _output_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def tool_results(body: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
     """Call id and result as it was sent, of each tool result in a body."""
-    for item in _mappings(body.get("messages")) if "messages" in body else _mappings(body.get("input")):
+    for item in _mappings(body.get("messages") if "messages" in body else body.get("input")):
+        content = item.get("content")
         if item.get("role") == "tool" and isinstance(item.get("tool_call_id"), str):
-            yield item["tool_call_id"], plain_content(item.get("content"))
+            yield item["tool_call_id"], plain_content(content)
         elif item.get("type") == "function_call_output" and isinstance(item.get("call_id"), str):
             yield item["call_id"], plain_content(item.get("output"))
-        for block in _mappings(item.get("content")):
-            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
-                yield block["tool_use_id"], plain_content(block.get("content"))
+        if not isinstance(content, str):
+            for block in _mappings(content):
+                if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
+                    yield block["tool_use_id"], plain_content(block.get("content"))
 
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else iter(())
+    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())

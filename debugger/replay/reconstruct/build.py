@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from ...errors import ReplayError
 from ..recording import Recording
 from .ends import recorded_end
 from .script import AgentStep, Derived, Given, RecordedEnd, ResultsOf, Script, Step, ToolStep, Turn, TurnStep
-from .steps import Steps, layout_of, results_elsewhere
+from .steps import ROOT, Layout, Steps, layout_of, results_elsewhere
 from .turns import Turns, turns_of
 
 RUN_SPAN: Final = "the run"
@@ -66,14 +66,15 @@ def rebuild(recording: Recording) -> Rebuilt:
     steps = Steps(layout, turns)
     calls, shown_by = results_elsewhere(recording.calls, turns, steps.taken)
     if shown_by:
-        steps = Steps(layout_of(calls), turns)
+        layout = layout_of(calls)
+        steps = Steps(layout, turns)
     root = steps.root(recording.run)
     with_arguments = _with_arguments(root.steps, turns)
     name = recording.run.name.removeprefix("invoke_workflow ") if recording.run else _name_of(recording.calls)
     script = Script(name=name, turns=with_arguments, settings=tuple(turns.settings), root=root)
     return Rebuilt(
         script=script,
-        recording=Recording(recording.trace_id, _under_a_run(calls, recording), recording.sources),
+        recording=Recording(recording.trace_id, _under_a_run(calls, recording, layout), recording.sources),
         shown_by=shown_by,
         end=recorded_end(script),
         notes=tuple(_notes(script, shown_by, recording.calls)),
@@ -81,7 +82,7 @@ def rebuild(recording: Recording) -> Rebuilt:
     )
 
 
-def _under_a_run(calls: Sequence[Call], recording: Recording) -> Sequence[Call]:
+def _under_a_run(calls: Sequence[Call], recording: Recording, layout: Layout) -> Sequence[Call]:
     """The calls under the span of a run, which other frameworks do not write.
 
     A span without a parent would be taken for part of whatever agent is open then; here each lies where ``steps`` sees
@@ -103,8 +104,15 @@ def _under_a_run(calls: Sequence[Call], recording: Recording) -> Sequence[Call]:
         convention="retrospan",
         call_id="root",
     )
-    below = (call if call.parent_span_id in spans else replace(call, parent_span_id=RUN_SPAN) for call in calls)
-    return [run, *below]
+    return [run, *(replace(call, parent_span_id=_parent_of(call, spans, layout)) for call in calls)]
+
+
+def _parent_of(call: Call, spans: Collection[str], layout: Layout) -> str | None:
+    if call.kind == "agent":
+        above = layout.above[call.span_id]
+        if above != ROOT and layout.calls[above].kind == "tool":
+            return above  # also where the producer put the agent beside the one that called it
+    return call.parent_span_id if call.parent_span_id in spans else RUN_SPAN
 
 
 def _name_of(calls: Sequence[Call]) -> str:

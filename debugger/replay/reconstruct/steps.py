@@ -74,7 +74,7 @@ def _container(span: str, calls: Mapping[str, Call]) -> str:
 
 
 def _tool_beside(span: str, layout: Layout) -> str | None:
-    """The one tool beside an agent that ran as long as the agent: some producers put both under the caller."""
+    """The one tool that ran as long as an agent: some producers put the two, or the two agents, side by side."""
     agent = layout.calls[span]
     if agent.start_unix_nano is None or agent.end_unix_nano is None:
         return None
@@ -82,13 +82,25 @@ def _tool_beside(span: str, layout: Layout) -> str | None:
         tool.span_id
         for tool in layout.calls.values()
         if tool.kind == "tool"
-        and layout.above[tool.span_id] == layout.above[span]
         and tool.start_unix_nano is not None
         and tool.end_unix_nano is not None
         and tool.start_unix_nano <= agent.start_unix_nano
         and tool.end_unix_nano >= agent.end_unix_nano
+        and _is_beside(tool, agent, layout)
     ]
     return around[0] if len(around) == 1 else None
+
+
+def _is_beside(tool: Call, agent: Call, layout: Layout) -> bool:
+    """Whether both are under one caller, or the tool is the caller's and gave back what the agent said last."""
+    above, beside = layout.above[tool.span_id], layout.above[agent.span_id]
+    if above == beside:
+        return True
+    if above == ROOT or layout.calls[above].kind != "agent" or layout.above[above] != beside or above == agent.span_id:
+        return False
+    said = [c for c in layout.calls.values() if c.kind == "llm" and layout.above[c.span_id] == agent.span_id]
+    answer = answer_of(said[-1]) if said else None
+    return answer is not None and same(text_of([answer]).strip() or None, tool.result)
 
 
 class Steps:

@@ -19,7 +19,7 @@ from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 from ...analysis.document import json_text
 from ...analysis.text import visible
 from ...errors import EditError
-from ...replay.editing import broken_json, supplied_value, typed
+from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, Run
@@ -33,6 +33,17 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
 
     title_text = ""
     """Of the frame."""
+    _doubtful: str | None = None
+    """The text that the user was warned of."""
+
+    def is_meant(self, text: str, why: str | None) -> bool:
+        """Whether a text is to be taken; one that is only nearly JSON must be given twice."""
+        if why is None or text == self._doubtful:
+            return True
+        self._doubtful = text
+        said = f"This is no JSON: {visible(why)}. ctrl+s once more gives it as text."
+        self.notify(said, severity="warning", markup=False)
+        return False
 
     def compose(self) -> ComposeResult:  # noqa: D102
         with Vertical(id="editor"):
@@ -102,11 +113,14 @@ class ForkScreen(EditorScreen[Edit | None]):
     def action_done(self) -> None:
         """Answer with the edit."""
         path, old = self._choices[self._at]
-        if self.area.text == old:
+        text = self.area.text
+        if text == old:
             self.notify("Nothing has been changed yet.")
             return
         try:
-            self.dismiss(typed(path, self.area.text))
+            edit = typed(path, text)
+            if not takes_json(path) or self.is_meant(text, spoilt_json(old, text)):
+                self.dismiss(edit)
         except EditError as fault:
             self.notify(visible(str(fault)), severity="warning", markup=False)
 
@@ -124,8 +138,6 @@ class AskScreen(EditorScreen[Supplied]):
     def __init__(self, question: Question) -> None:
         super().__init__()
         self._question = question
-        self._doubtful: str | None = None
-        """The text that the user was warned of."""
 
     def above(self) -> ComposeResult:
         """What was asked, and why the recording has no answer."""
@@ -148,13 +160,8 @@ class AskScreen(EditorScreen[Supplied]):
     def action_give(self) -> None:
         """Go on with the text as the result; text that is only nearly JSON must be given twice."""
         text = self.area.text
-        why = broken_json(text)
-        if why is not None and text != self._doubtful:
-            self._doubtful = text
-            said = f"This is no JSON: {visible(why)}. ctrl+s once more gives it as text."
-            self.notify(said, severity="warning", markup=False)
-            return
-        self.dismiss(Supplied(kind="result", value=supplied_value(self._question.kind, text)))
+        if self.is_meant(text, broken_json(text)):
+            self.dismiss(Supplied(kind="result", value=supplied_value(self._question.kind, text)))
 
     def action_fail(self) -> None:
         """Let the call fail with the text."""

@@ -50,6 +50,8 @@ _ENDED = {
     "cancelled": "cancelled",
 }
 
+MOST_JUDGED = 5_000
+"""Spans of a trace whose fidelity is found out on opening; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -107,6 +109,11 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._critical: Latest[Forest, CriticalPath] = Latest(
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
+        self._fidelity: Latest[str, str] = Latest(
+            self, "fidelity", session.fidelity, self._show_fidelity, self._no_family
+        )
+        self._faithful = ""
+        """How faithful the trace is, once that was found out."""
         self.follows = False
         """The cursor goes to each new span."""
         self._issues: Latest[None, Document] = Latest(
@@ -158,6 +165,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             yield Run("  following", "good")
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
+        if self._faithful:
+            yield Run(f"  {self._faithful}", "good" if self._faithful == "exact" else "warning")
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -276,8 +285,14 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
+        if 0 < len(model.forest) <= MOST_JUDGED:
+            self._fidelity.ask(self.row.trace_id)
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _show_fidelity(self, _: str, word: str) -> None:
+        self._faithful = word
+        self.draw_header()
 
     def _go_to_first(self) -> None:
         wanted, self._first = self._first, ""

@@ -11,10 +11,12 @@ from runtime import (
     ReplayPolicy,
     ReplayStop,
     Run,
+    ScriptedModel,
     agent,
     dump_snapshot,
     memory,
     new_id,
+    prompt,
     restore_snapshot,
     resume,
     tool,
@@ -120,6 +122,33 @@ def test_a_run_says_how_its_replay_ended():
         with pytest.raises((ValueError, asyncio.CancelledError)):
             asyncio.run(again.execute(fails, {"how": how}))
         assert ended(again) == word
+
+
+# Equal requests side by side -----------------------------------------------------------------------------------
+
+
+def test_parallel_equal_requests_get_each_recorded_answer_once():
+    number = 32
+    answers = iter(range(number))
+    model = ScriptedModel(id="m", script=lambda request: f"answer {next(answers)}", latency_s=0.001)
+
+    @agent(model=model)
+    async def many(times: int = number) -> list[str]:
+        return [turn.text for turn in await asyncio.gather(*(prompt("same") for _ in range(times)))]
+
+    run, recorded = execute(many)
+    assert len(set(recorded)) == number
+    again, given = replay(many, run)
+    rows = again.session.rows
+    assert given == recorded, "in order of start, so each stays where it was"
+    assert len({row.origin_span_id for row in rows}) == number
+    assert {row.status for row in rows} == {"hit"}
+    assert len(model.asked) == number
+    more = Run(snapshot=restore_snapshot(run.events), policy=STRICT)
+    with pytest.raises(ReplayStop):
+        asyncio.run(more.execute(many, {"times": number + 1}))
+    assert [row.status for row in more.session.rows].count("hit") == number
+    assert more.session.divergence.cause == "extra call"
 
 
 # What may be done for real -------------------------------------------------------------------------------------
