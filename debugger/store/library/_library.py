@@ -30,7 +30,7 @@ from ._rebuild import RebuildSummary, rebuild
 from ._segments import Segments
 from ._work import Workshop
 
-_TAKEN_AT_ONCE: Final = 128 << 20
+_TAKEN_AT_ONCE: Final = 32 << 20
 """Bytes of the spool after which a taking ends: what was received first is seen first, and memory is bounded."""
 
 
