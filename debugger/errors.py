@@ -8,6 +8,7 @@ DebuggerError
 │   ├── ShortIdError          too few digits to name anything by
 │   ├── AmbiguousIdError      the beginning of an id fits several
 │   ├── QueryCancelledError   a query was interrupted
+│   ├── TooLargeError         one text is larger than the store's memory
 │   └── LibraryError          the library cannot be opened, read or written
 │       └── NewerLibraryError a newer version has written it
 ├── ReceiverError         the receiver cannot be started
@@ -82,6 +83,17 @@ class QueryCancelledError(StoreError):
     def __init__(self, query: str) -> None:
         self.query = query
         super().__init__(f"query {query!r} was cancelled")
+
+
+class TooLargeError(StoreError):
+    """A single text of a trace is larger than what the store works in."""
+
+    def __init__(self, limit: str) -> None:
+        self.limit = limit
+        super().__init__(
+            f"the traces hold a text that does not fit into {limit}, the store's memory",
+            hint="it is a name or an attribute of some 100 MB; limit the length of attributes where the trace is made",
+        )
 
 
 class SqlError(StoreError):

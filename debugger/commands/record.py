@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from ..analysis.text import plural
 from ..errors import ReplayError
 from . import _program
 
@@ -43,7 +45,11 @@ def run(args: Namespace) -> int:
         raise ReplayError(f"{path} is there already", hint="name another file, or remove it")
     _program.clear(path)
     say(f"recording into {path}")
-    end = record_program(options, path)
+    try:
+        end = record_program(options, path)
+    except ReplayError:
+        path.unlink(missing_ok=True)  # Nothing ran: the same command, put right, shall find its name free.
+        raise
     if not end.requests:
         say("the program asked the endpoint nothing; a base URL in its code, or its own settings, may lead elsewhere")
     for asked in end.unread:
@@ -52,7 +58,11 @@ def run(args: Namespace) -> int:
         say(f"redacted: {', '.join(options.redaction.rules)}")
     if end.trace_fault:
         say(f"{path}: the trace could not be written ({end.trace_fault})")
-    say(f"{end.requests} model calls recorded; `retrospan replay {path} -- ...` answers them again")
+    if end.requests:
+        again = (
+            f"`retrospan replay {shlex.quote(str(path))} -- ...` answers {'them' if end.requests > 1 else 'it'} again"
+        )
+        say(f"{plural(end.requests, 'model call')} recorded; {again}")
     if args.json:
         found = {
             "path": str(path),
@@ -68,7 +78,8 @@ def run(args: Namespace) -> int:
 
 
 def _free_name(command: tuple[str, ...]) -> Path:
-    script = next((Path(word).stem for word in command[1:] if "." in Path(word).name), Path(command[0]).name)
+    # A word with a dot may also be code (``-c``) or a host: only a file is a script.
+    script = next((Path(word).stem for word in command[1:] if Path(word).is_file()), Path(command[0]).name)
     for number in range(1, 10_000):
         path = Path(f"{script}.otlp.jsonl" if number == 1 else f"{script}-{number}.otlp.jsonl")
         if not path.exists():

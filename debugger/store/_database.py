@@ -22,7 +22,7 @@ from uuid import uuid4
 import duckdb
 from msgspec import Struct
 
-from ..errors import QueryCancelledError
+from ..errors import LibraryError, QueryCancelledError, StoreError, TooLargeError
 
 R = TypeVar("R", bound=Struct)
 
@@ -53,6 +53,30 @@ def connect(path: str) -> duckdb.DuckDBPyConnection:
         "temp_directory": str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}")),
     }
     return duckdb.connect(path, config=config)
+
+
+def library_fault(folder: Path, fault: Exception) -> StoreError:
+    """What DuckDB says of a library: that one text is too large is the input's fault, not the library's."""
+    if isinstance(fault, duckdb.OutOfMemoryException):
+        return TooLargeError(MEMORY_LIMIT)
+    return LibraryError.from_database(folder, fault)
+
+
+def rows_of(make: type[R], names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> list[R]:
+    """Rows of a query as rows of a type, whose fields are the columns by name."""
+    in_order = itemgetter(*[names.index(field) for field in make.__struct_fields__])
+    return [make(*in_order(row)) for row in rows]
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Says as our errors why DuckDB did not end a query."""
+    try:
+        yield
+    except duckdb.InterruptException as fault:
+        raise QueryCancelledError(name) from fault
+    except duckdb.OutOfMemoryException as fault:
+        raise TooLargeError(MEMORY_LIMIT) from fault
 
 
 @contextmanager
@@ -110,25 +134,19 @@ class Database:
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         Cost: blocks; call it in a worker.
         """
-        try:
-            rows = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
-        except duckdb.InterruptException as fault:
-            raise QueryCancelledError(name) from fault
-        return rows
+        with told(name):
+            return self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
 
     def fetch(self, name: str, make: type[R], parameters: Mapping[str, Any] | None = None) -> list[R]:
         """All rows of a query file as rows of a type, whose fields are the query's columns by name.
 
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         """
-        try:
+        with told(name):
             cursor = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None)
             names = [column[0] for column in cursor.description or ()]
             rows = cursor.fetchall()
-        except duckdb.InterruptException as fault:
-            raise QueryCancelledError(name) from fault
-        in_order = itemgetter(*[names.index(field) for field in make.__struct_fields__])
-        return [make(*in_order(row)) for row in rows]
+        return rows_of(make, names, rows)
 
     def append(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Append rows in one transaction."""

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from debugger.errors import DebuggerError
 from debugger.store.rows import IssueRow
@@ -179,7 +180,7 @@ def test_every_failure_behind_the_screen_is_shown_and_the_app_goes_on(what, keys
 
 
 def test_n_goes_through_the_errors_and_round():
-    session = FakeSession(spans=[*TRAVEL[:8], replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
+    session = FakeSession(spans=[*TRAVEL[:8], structs.replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
 
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "n")
@@ -195,7 +196,7 @@ def test_n_goes_through_the_errors_and_round():
 
 
 def test_an_error_below_a_collapsed_span_is_opened():
-    session = FakeSession(spans=[*TRAVEL[:8], replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
+    session = FakeSession(spans=[*TRAVEL[:8], structs.replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
 
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "e")

@@ -18,6 +18,7 @@ from typing import Final
 import duckdb
 
 from ...errors import LibraryError, NoLibraryError
+from .._database import library_fault
 from .._store import LoadSummary, Store
 from ..rows import LoadProgress
 from ._catalog import Catalog
@@ -314,4 +315,4 @@ class Library:
         except OSError as fault:
             raise LibraryError.from_system(self.folder, fault) from fault
         except (duckdb.OperationalError, duckdb.FatalException, sqlite3.Error) as fault:
-            raise LibraryError.from_database(self.folder, fault) from fault
+            raise library_fault(self.folder, fault) from fault

@@ -5,18 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import duckdb
 
-from ...errors import LibraryError, QueryCancelledError
+from ...errors import LibraryError
 from .._console import Part
-from .._database import Database, collector_off, connect, quoted, sql_text
+from .._database import Database, R, collector_off, connect, quoted, rows_of, sql_text, told
 from ..rows import TraceRow
 from ._catalog import Catalog, Segment
 from ._place import Place
-
-T = TypeVar("T")
 
 _ATTEMPTS: Final = 20
 """How often a reader looks again when a segment was replaced between reading the catalog and opening the file."""
@@ -137,31 +135,25 @@ class Segments(Database):
 
     def query(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query file; a query about one trace is put to the segment that holds it."""
-        try:
-            with self._looking() as view:
-                if name in _EVERYWHERE and (parameters or {}).get("trace_id") is None:
-                    return self._everywhere(view, name, parameters)
-                if parameters and "trace_id" in parameters:
-                    home = self._homes(view).get(parameters["trace_id"])
-                    return self._ask(home, name, parameters).fetchall() if home else []
-                return _ACROSS[name](self, view, parameters or {})
-        except duckdb.InterruptException as fault:
-            raise QueryCancelledError(name) from fault
+        with told(name), self._looking() as view:
+            if name in _EVERYWHERE and (parameters or {}).get("trace_id") is None:
+                return self._everywhere(view, name, parameters)
+            if parameters and "trace_id" in parameters:
+                home = self._homes(view).get(parameters["trace_id"])
+                return self._ask(home, name, parameters).fetchall() if home else []
+            return _ACROSS[name](self, view, parameters or {})
 
-    def fetch(self, name: str, make: Callable[..., T], parameters: Mapping[str, Any] | None = None) -> list[T]:
-        """All rows of a query file as objects, made from the columns by their names."""
+    def fetch(self, name: str, make: type[R], parameters: Mapping[str, Any] | None = None) -> list[R]:
+        """All rows of a query file as rows of a type, whose fields are the query's columns by name."""
         if name in _ACROSS:
             return self.query(name)  # type: ignore[return-value]
-        try:
-            with self._looking() as view:
-                home = self._homes(view).get((parameters or {})["trace_id"])
-                if home is None:
-                    return []
-                cursor = self._ask(home, name, parameters)
-                names = [column[0] for column in cursor.description or ()]
-                return [make(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
-        except duckdb.InterruptException as fault:
-            raise QueryCancelledError(name) from fault
+        with told(name), self._looking() as view:
+            home = self._homes(view).get((parameters or {})["trace_id"])
+            if home is None:
+                return []
+            cursor = self._ask(home, name, parameters)
+            names = [column[0] for column in cursor.description or ()]
+            return rows_of(make, names, cursor.fetchall())
 
     def homes(self, trace_ids: Iterable[str]) -> dict[str, list[str]]:
         """By segment, those of the traces that are there."""

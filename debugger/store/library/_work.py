@@ -14,7 +14,7 @@ from typing import IO, Final
 import duckdb
 
 from ...errors import LibraryError
-from .._database import BulkDatabase, connect, sql_text
+from .._database import BulkDatabase, connect, library_fault, sql_text
 from ._place import Place
 
 if sys.platform != "win32":
@@ -99,7 +99,7 @@ class Work:
         except OSError as fault:
             raise LibraryError.from_system(place.segments, fault) from fault
         except duckdb.Error as fault:
-            raise LibraryError.from_database(place.folder, fault) from fault
+            raise library_fault(place.folder, fault) from fault
 
     def copy(self, trace_ids: Sequence[str]) -> int:
         """Copy traces from the segment that is attached; how many spans they have."""
