@@ -18,7 +18,7 @@ from .shapes import messages_of, parts_of, tool_definitions_of
 from runtime.messages import Message, TextPart, parse_json_text  # isort: skip
 
 name: Final = "google_adk"
-version: Final = 2
+version: Final = 3
 
 _PREFIX: Final = "gcp.vertex.agent."
 _SCOPE: Final = "gcp.vertex.agent"
@@ -28,6 +28,8 @@ _NOTHING: Final = ("N/A", "{}", "")
 _SYSTEM: Final = ("system_instruction", "systemInstruction")
 _NO_PARAMETERS: Final = frozenset((*_SYSTEM, "tools", "http_options", "httpOptions", "labels", "response_schema"))
 _TOOL: Final = "execute_tool "
+_AGENT: Final = "agent_run ["
+"""How older versions (1.14, say) name an agent's span, which has no attributes."""
 
 marks: Final = frozenset(_MARKS)
 scopes: Final = frozenset((_SCOPE,))
@@ -48,6 +50,8 @@ def narrow(view: View, facts: Facts) -> None:
         facts.kind = "llm"
     elif facts.kind is None and view.name.split(" ", 1)[0] == "invocation":
         facts.kind = "chain"
+    elif facts.kind is None and view.name.startswith(_AGENT) and view.name.endswith("]"):
+        facts.kind, facts.agent_name = "agent", facts.agent_name or text(view.name[len(_AGENT) : -1])
     elif facts.kind is None and view.name.startswith(_TOOL):
         # The JavaScript version writes nothing else on a tool's span when the tool has failed.
         facts.kind, facts.tool_name = "tool", facts.tool_name or text(view.name.removeprefix(_TOOL))

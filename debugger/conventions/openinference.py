@@ -318,6 +318,8 @@ def _fill_tool(draft: Draft) -> None:
         draft.arguments = value if useful or is_schema or parameters is None else parameters
         draft.arguments = _by_name(draft.arguments)
     output = draft.peek("output.value")
+    if isinstance(output, Mapping) and {"raw_input", "raw_output"} <= output.keys():
+        output = output["raw_output"]  # LlamaIndex's envelope of what the function gave back
     told = tool_result(output)
     if told.call_id is not None:  # LangChain's tool message, with the id of the call
         draft.tool_call_id = draft.tool_call_id or told.call_id

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 PAUSE_S: Final = 0.25
 """The least time between two takings: what is received meanwhile goes into one."""
+_MANY: Final = 4_000
+"""Spans that are worth a taking of their own: then the next one begins at once, with all that came meanwhile."""
 _COPIED_A_SECOND: Final = 50_000
 """About how many spans of older segments a taking copies. As long as that took, the next one waits: so a long trace
 that comes in many pieces costs half of the time that it takes, and not the square of its length."""
@@ -79,9 +81,11 @@ class Ingest:
         problem = said.get("error")
         if said.get("waiting"):
             self._wake.set()
-        self._pause = 0 if said.get("waiting") else max(PAUSE_S, said.get("copied", 0) / _COPIED_A_SECOND)
-        self.taken += said.get("spans", 0)
-        self._on_problem(f"what is received is safe, but not in the library yet: {problem}" if problem else "")
+        taken = said.get("spans", 0)
+        copying = said.get("copied", 0) / _COPIED_A_SECOND
+        self._pause = 0 if said.get("waiting") else max(0 if taken >= _MANY else PAUSE_S, copying)
+        self.taken += taken
+        self._on_problem(_line(problem, said.get("untidy")))
         return problem is None
 
     async def _ask(self) -> dict[str, Any] | None:
@@ -125,3 +129,9 @@ class Ingest:
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
+
+
+def _line(problem: str | None, untidy: str | None) -> str:
+    if problem:
+        return f"what is received is safe, but not in the library yet: {problem}"
+    return f"what is received is in the library, which could not be compacted: {untidy}" if untidy else ""

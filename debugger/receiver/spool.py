@@ -25,7 +25,7 @@ OPEN: Final = ".open"
 _ENDINGS: Final[dict[Encoding, str]] = {"protobuf": ".otlp.pb", "json": ".otlp.jsonl"}
 _MOST_AT_ONCE: Final = 1 << 26
 """Bytes that one commit takes at most."""
-_LARGEST: Final = 1 << 26
+_LARGEST: Final = 1 << 24
 """Bytes after which a file is closed: the library takes whole files, and keeps what it does at once in bounds."""
 _VECTORS: Final = 512
 _BLOCK: Final = 1 << 20

@@ -1,34 +1,71 @@
 """A process of its own that takes closed spool files into the library, so that doing so never delays an answer.
 
 It is told to by a line on standard input, answers with one JSON line, and ends with its input: so it never outlives
-the receiver for long.
+the receiver for long. It tidies the library when nothing else is to be done, so that what came is seen before.
 """
 
 from __future__ import annotations
 
 import json
+import select
 import signal
 import sys
 from pathlib import Path
+from typing import Final
 
 from ..errors import DebuggerError
 from ..store import Library
+
+_IDLE_S: Final = 0.5
+"""As long as this nothing must have been asked for, before the library is tidied."""
 
 
 def main(folder: str) -> None:
     """Serve until the input ends."""
     # Ctrl-C in a terminal reaches every process; when to end is the receiver's to say.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    library: Library | None = None
-    said: dict[str, object]
+    worker = Worker(Path(folder))
+    # One line is written for each answer, so nothing lies in a buffer where select would not see it.
     for _ in sys.stdin:
-        try:
-            library = library or Library.open(Path(folder))
-            summary = library.take_spool()
-            said = {"spans": summary.spans, "copied": summary.copied, "waiting": summary.waiting}
-        except (DebuggerError, OSError) as fault:
-            said = {"error": str(fault)}
-        except Exception as fault:  # noqa: BLE001 (the border: the receiver shows it, and goes on receiving)
-            said = {"error": f"{type(fault).__name__}: {fault}"}
-        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.write(json.dumps(worker.take()) + "\n")
         sys.stdout.flush()
+        worker.tidy(is_behind=True)
+        if not select.select([sys.stdin], [], [], _IDLE_S)[0]:
+            worker.tidy(is_behind=False)
+
+
+class Worker:
+    """Takes the spool, and says how that went."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._library: Library | None = None
+        self._untidy = ""
+
+    def take(self) -> dict[str, object]:
+        """The answer to one line: what was taken, or ``error``; ``untidy`` where tidying failed before."""
+        said: dict[str, object]
+        try:
+            self._library = self._library or Library.open(self._folder)
+            summary = self._library.take_spool()
+            said = {"spans": summary.spans, "copied": summary.copied, "waiting": summary.waiting}
+        except Exception as fault:  # noqa: BLE001 (the border: the receiver shows it, and goes on receiving)
+            said = {"error": _told(fault)}
+        if self._untidy:
+            said["untidy"] = self._untidy
+        return said
+
+    def tidy(self, *, is_behind: bool) -> None:
+        """Tidy the library; what went wrong is told with the next answer, since it can wait."""
+        if self._library is None:
+            return
+        try:
+            self._library.tidy(is_behind=is_behind)
+        except Exception as fault:  # noqa: BLE001 (the border, as above)
+            self._untidy = _told(fault)
+        else:
+            self._untidy = ""
+
+
+def _told(fault: Exception) -> str:
+    return str(fault) if isinstance(fault, DebuggerError | OSError) else f"{type(fault).__name__}: {fault}"

@@ -176,16 +176,34 @@ class BulkDatabase(Database):
     """
 
     _held = 0
+    _is_closed = False
 
     @classmethod
-    def file(cls, path: Path, *schemas: str) -> BulkDatabase:
-        """A new file with the tables of these query files."""
-        connection = connect(":memory:")
+    def file(cls, path: Path, *schemas: str, engine: duckdb.DuckDBPyConnection | None = None) -> BulkDatabase:
+        """A new file with the tables of these query files.
+
+        Args: engine: a database in memory that builds one file after the other, and outlives this one.
+        """
+        connection = engine.cursor() if engine is not None else connect(":memory:")
         connection.execute(f"attach '{quoted(path)}' as {_BUILDING} (recovery_mode no_wal_writes)")
         connection.execute(f"use {_BUILDING}")
+        # At once: each statement by itself would be a commit of its own.
+        connection.begin()
         for name in schemas:
             connection.execute(sql_text(name))
+        connection.commit()
         return cls(connection)
+
+    def close(self) -> None:
+        """Close the file. Where the engine is another's, it is free for the next file."""
+        with self._lock:
+            for cursor in self._cursors.values():
+                cursor.close()
+            self._cursors.clear()
+        if not self._is_closed:
+            self._is_closed = True
+            self._root.execute(f"use memory; detach {_BUILDING}")
+        self._root.close()
 
     def _new_cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = super()._new_cursor()

@@ -121,7 +121,8 @@ def kill(folder: Path, number: int, seed: int) -> None:
         # Every other time towards the end, where it is published and compacted.
         at = rng.randrange(1 if turn % 2 else calls * 2 // 3, calls + 1)
         died, _ = forked(lambda here=here, at=at: loaded_to_death(here, last, at))
-        assert died == signal.SIGKILL
+        # How many calls it takes differs a little from one time to the next, so the last of them may not come.
+        assert died == signal.SIGKILL or at > calls * 0.9
         _, found = forked(lambda here=here: read(here))
         assert found in (before, after), f"killed at call {at} of {calls}: {found}"
         results["before" if found == before else "after"] += 1

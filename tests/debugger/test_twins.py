@@ -60,6 +60,16 @@ def test_model_calls_beside_each_other() -> None:
     assert kinds(outer, chat(2, scope="b", at=1, ms=5, tokens=6)) == ["llm", "llm"], "other counts"
 
 
+def test_the_span_of_the_anthropic_sdk_is_the_call_around_it_whatever_a_stream_counted() -> None:
+    def one(number: int, scope: str, asked: int, said: int, **more: Any) -> Span:
+        used = {"gen_ai.usage.input_tokens": asked, "gen_ai.usage.output_tokens": said}
+        return span(OP | used, "chat m", number=number, scope_name=scope, **more)
+
+    sdk = "com.anthropic.sdk.python"
+    assert kinds(one(1, "a", 9, 23, ms=10), one(2, sdk, 9, 22, at=1, ms=5)) == ["llm", "chain"]
+    assert kinds(one(1, "a", 9, 23, ms=10), one(2, sdk, 8, 22, at=1, ms=5)) == ["llm", "llm"], "another question"
+
+
 def test_agents_twice() -> None:
     assert kinds(agent(1), agent(2, "desk.workflow", **child(1))) == ["agent", "chain"]
     between = span({"traceloop.span.kind": "task"}, number=2, **child(1))

@@ -10,7 +10,8 @@ readers never merge. The newest segment that has a trace is the one that counts.
 
 from __future__ import annotations
 
-from ._library import Library, LibraryFacts, LibrarySummary
+from ._library import Library, LibraryFacts
+from ._load import LibrarySummary
 from ._place import library_folder
 from ._rebuild import RebuildSummary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._catalog import Catalog, Segment
 from ._place import Place
 from ._segments import Segments
-from ._work import Work, clean
+from ._work import Work, Workshop, clean
 
 MOST = 10
 """Segments that are left alone."""
@@ -27,7 +27,7 @@ def chosen(segments: list[Segment], most: int | None = None) -> list[Segment]:
     return sorted(picked, key=lambda segment: segment.position) if len(picked) > 1 else []
 
 
-def compact(place: Place, catalog: Catalog, *, is_behind: bool = False) -> None:
+def compact(place: Place, catalog: Catalog, *, is_behind: bool = False, workshop: Workshop | None = None) -> None:
     """Make one segment of the smallest, where there are too many. Rows that count no longer are left behind.
 
     Args: is_behind: more is waiting to be loaded, so it can wait until there are twice too many.
@@ -38,18 +38,18 @@ def compact(place: Place, catalog: Catalog, *, is_behind: bool = False) -> None:
     with catalog.writing():
         segments = chosen(catalog.segments(), most)  # another process may have been faster
         if segments:
-            _merge(place, catalog, segments)
+            _merge(place, catalog, segments, workshop)
     with catalog.writing():
         clean(place, {segment.name for segment in catalog.segments()})
 
 
-def _merge(place: Place, catalog: Catalog, segments: list[Segment]) -> None:
+def _merge(place: Place, catalog: Catalog, segments: list[Segment], workshop: Workshop | None) -> None:
     reading = Segments(place, Catalog.open(place.catalog))
     try:
         live = reading.live_ids()
     finally:
         reading.close()
-    work = Work.begin(place)
+    work = Work.begin(place, workshop)
     try:
         for segment in segments:
             work.attach(place.segments / segment.name)

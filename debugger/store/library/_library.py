@@ -16,37 +16,22 @@ from types import TracebackType
 from typing import Final
 
 import duckdb
-from msgspec import structs
 
 from ...errors import LibraryError, NoLibraryError
-from .._ingest import Counters, Ingest
 from .._store import LoadSummary, Store
-from ..rows import IssueRow, LoadProgress
-from ._catalog import Catalog, Segment
+from ..rows import LoadProgress
+from ._catalog import Catalog
 from ._compact import compact
 from ._files import READER, Scan, is_there
+from ._load import LibrarySummary, Load, as_given, summary_of
 from ._pack import ENDINGS, is_pack, pack
 from ._place import Place, library_folder
 from ._rebuild import RebuildSummary, rebuild
 from ._segments import Segments
-from ._work import Work, clean
+from ._work import Workshop
 
-_TAKEN_AT_ONCE: Final = 128 << 20
+_TAKEN_AT_ONCE: Final = 32 << 20
 """Bytes of the spool after which a taking ends: what was received first is seen first, and memory is bounded."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LibrarySummary(LoadSummary):
-    """What a load brought into the library."""
-
-    new_traces: int = 0
-    """Traces that it brought something of."""
-    known: tuple[str, ...] = ()
-    """Files that the library held already."""
-    waiting: int = 0
-    """Spool files that are left for the next taking."""
-    copied: int = 0
-    """Spans of older segments that had to be copied, since more of their traces came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +88,8 @@ class Library:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._readers: list[LibraryReader] = []
+        self._workshops: list[Workshop] = []
+        """That of the last taking of the spool, for the next one."""
 
     @classmethod
     def open(cls, folder: Path | None = None, *, make: bool = True) -> Library:
@@ -141,6 +128,8 @@ class Library:
         for reader in self._readers:
             reader.close()
         self._readers.clear()
+        while self._workshops:
+            self._workshops.pop().close()
 
     def __enter__(self) -> Library:
         return self
@@ -171,7 +160,7 @@ class Library:
         Raises: LibraryError: the library cannot be written.
         Cost: blocks; call it in a worker.
         """
-        return _as_given(self._load(paths, "file", on_progress, cancelled), paths)
+        return as_given(self._load(paths, "file", on_progress, cancelled), paths)
 
     def keep(self, trace: Path) -> Path:
         """Keep a replay's trace: its file is copied into the library, and loaded from there.
@@ -202,7 +191,8 @@ class Library:
     def take_spool(self, *, cancelled: Callable[[], bool] | None = None) -> LibrarySummary:
         """Bring in the closed spool files that are not in the library yet, oldest first, as one segment.
 
-        Where there is much, some are left waiting. The files stay; many small ones that were taken become one.
+        Where there is much, some are left waiting. The files stay. What makes few of many is left to ``tidy``, so that
+        what came is seen before.
 
         Raises: LibraryError: the library cannot be written.
         """
@@ -212,11 +202,36 @@ class Library:
             sizes = accumulate((path.stat().st_size for path in waiting), initial=0)
             paths = [path for path, before in zip(waiting, sizes, strict=False) if before < _TAKEN_AT_ONCE]
         left = len(waiting) - len(paths)
-        summary = self._load(paths, "spool", None, cancelled, is_behind=left > 0)
-        if not left:
-            with self._saying_what_failed(), self._catalog() as catalog:
+        with self._workshop() as workshop:
+            return replace(self._load(paths, "spool", None, cancelled, workshop), waiting=left)
+
+    def tidy(self, *, is_behind: bool = False) -> None:
+        """Make few segments and spool files of many small ones. To be called between takings of the spool.
+
+        Args: is_behind: more is waiting to be taken, so only what cannot wait is done.
+
+        Raises: LibraryError: the library cannot be written.
+        """
+        with self._saying_what_failed(), self._catalog() as catalog:
+            catalog.need_writable()
+            with self._workshop() as workshop:
+                compact(self._place, catalog, is_behind=is_behind, workshop=workshop)
+            if not is_behind:
                 pack(self._place, catalog)
-        return replace(summary, waiting=left)
+
+    @contextmanager
+    def _workshop(self) -> Iterator[Workshop]:
+        """A workshop of the caller's own. It is kept for the next one, unless something went wrong."""
+        try:
+            workshop = self._workshops.pop()
+        except IndexError:
+            workshop = Workshop()
+        try:
+            yield workshop
+        except BaseException:
+            workshop.close()
+            raise
+        self._workshops.append(workshop)
 
     def _load(
         self,
@@ -224,8 +239,7 @@ class Library:
         kind: str,
         on_progress: Callable[[LoadProgress], None] | None,
         cancelled: Callable[[], bool] | None,
-        *,
-        is_behind: bool = False,
+        workshop: Workshop | None = None,
     ) -> LibrarySummary:
         began = time.perf_counter()
         stop = cancelled or (lambda: False)
@@ -235,11 +249,12 @@ class Library:
             scan = Scan(catalog, kind=kind, cancelled=stop)
             try:
                 if not scan.any_new(absolute):
-                    return _summary(began, None, scan, catalog)
-                load = _Load(self._place, catalog, scan, stop)
+                    return summary_of(began, None, scan, catalog)
+                load = Load(self._place, catalog, scan, stop, workshop)
                 load.run(absolute, on_progress)
-                compact(self._place, catalog, is_behind=is_behind)
-                return _summary(began, load, scan, catalog)
+                if kind != "spool":
+                    compact(self._place, catalog)
+                return summary_of(began, load, scan, catalog)
             finally:
                 scan.close()
 
@@ -300,108 +315,3 @@ class Library:
             raise LibraryError.from_system(self.folder, fault) from fault
         except (duckdb.OperationalError, duckdb.FatalException, sqlite3.Error) as fault:
             raise LibraryError.from_database(self.folder, fault) from fault
-
-
-class _Load:
-    """One load, from the first byte to the moment in which it counts."""
-
-    def __init__(self, place: Place, catalog: Catalog, scan: Scan, cancelled: Callable[[], bool]) -> None:
-        self._place = place
-        self._catalog = catalog
-        self._scan = scan
-        self._cancelled = cancelled
-        self.new_traces = 0
-        self.copied = 0
-        self.ingest: Ingest | None = None
-
-    def run(self, paths: Sequence[str | Path], on_progress: Callable[[LoadProgress], None] | None) -> None:
-        """Read the paths and publish what was in them."""
-        work = Work.begin(self._place)
-        try:
-            self._scan.first_id = work.first_id
-            moved = None if on_progress is None else lambda progress: on_progress(self._scan.overall(progress))
-            ingest = self.ingest = Ingest(
-                work.database, Counters(work.first_id), {}, moved, self._cancelled, self._scan.wanted
-            )
-            ingest.read(paths)
-            if on_progress is not None:
-                on_progress(
-                    LoadProgress(path="", bytes_done=0, bytes_total=None, spans=ingest.spans, is_finishing=True)
-                )
-            half_read = self._scan.last if ingest.was_cancelled else None
-            if half_read is not None:
-                ingest.forget_file(half_read, self._scan.path_of(half_read))
-            if ingest.spans + ingest.logs or self._scan.kind == "spool":
-                self._publish(work, ingest, half_read)
-        finally:
-            work.discard()
-        with self._catalog.writing():
-            clean(self._place, {segment.name for segment in self._catalog.segments()})
-
-    def _publish(self, work: Work, ingest: Ingest, half_read: int | None) -> None:
-        work.database.query("library/source_traces_fill")
-        with self._catalog.writing():
-            position = self._catalog.next_position()
-            if ingest.spans + ingest.logs:
-                self._take_over(work)
-                ingest.settle()
-                self.new_traces, spans, size = work.publish()
-                self._catalog.add_segment(Segment(work.name, position, self.new_traces, spans, size))
-            # An empty spool file is taken as well: it would be looked at again and again.
-            read = self._scan.ids() if self._scan.kind == "spool" else ingest.read_files
-            for file in self._scan.files(position, read - {half_read}):
-                self._catalog.add_file(file)
-            self._catalog.add_issues(ingest.issues)
-
-    def _take_over(self, work: Work) -> None:
-        """Copy what older segments hold of the traces that the new one has something of."""
-        removed = self._catalog.removed()
-        taken: set[str] = set()
-        for segment in self._catalog.segments():
-            work.attach(self._place.segments / segment.name)
-            found = [row[0] for row in work.database.query("library/overlap")]
-            live = [x for x in found if x not in taken and removed.get(x, -1) < segment.position]
-            taken.update(found)
-            if live:
-                self.copied += work.copy(live)
-                self._catalog.lower(segment.name, len(live))
-            work.detach()
-
-
-def _as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySummary:
-    """With the words of the user for files: the library itself knows them by their whole paths."""
-    words = {os.path.abspath(path): str(path) for path in paths if str(path) != "-"}  # noqa: PTH100
-    given = sorted(words.items(), key=lambda pair: -len(pair[0]))
-
-    def name(path: str) -> str:
-        for absolute, word in given:
-            rest = path.removeprefix(absolute)
-            if rest != path and rest[:1] in ("", os.sep, "!"):
-                return word.rstrip(os.sep) + rest
-        return path
-
-    def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
-        return tuple(structs.replace(row, path=name(row.path)) for row in issues)
-
-    return replace(
-        summary,
-        issues=rows(summary.issues),
-        skipped=rows(summary.skipped),
-        known=tuple(map(name, summary.known)),
-    )
-
-
-def _summary(began: float, load: _Load | None, scan: Scan, catalog: Catalog) -> LibrarySummary:
-    ingest = load.ingest if load is not None else None
-    return LibrarySummary(
-        spans=ingest.spans if ingest else 0,
-        traces=catalog.live_traces(),
-        issues=(*ingest.issues, *ingest.repeated) if ingest else (),
-        skipped=tuple(ingest.skipped) if ingest else (),
-        unrecognised=ingest.unrecognised if ingest else 0,
-        seconds=time.perf_counter() - began,
-        was_cancelled=ingest.was_cancelled if ingest else False,
-        new_traces=load.new_traces if load else 0,
-        copied=load.copied if load else 0,
-        known=tuple(scan.known),
-    )

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
@@ -14,7 +14,7 @@ from typing import IO, Final
 import duckdb
 
 from ...errors import LibraryError
-from .._database import BulkDatabase, sql_text
+from .._database import BulkDatabase, connect, sql_text
 from ._place import Place
 
 if sys.platform != "win32":
@@ -24,25 +24,59 @@ ID_BITS: Final = 36
 """Rows, sources, contexts and files of one load are numbered from ``number << ID_BITS`` on, so ids are unique."""
 _WORK: Final = "work-"
 _ALIVE: Final = "alive"
+_KEPT_IDS: Final = 50_000
+"""Traces of a segment whose ids are kept in memory, some 4 MB."""
 _BEING_MADE_S: Final = 60.0
 """A folder without its lock file is younger than this, or abandoned."""
+
+
+class Workshop:
+    """What is kept from one segment to the next by who builds many: for a few spans it is most of the time."""
+
+    def __init__(self) -> None:
+        self.engine = connect(":memory:")
+        """Builds one segment after the other."""
+        self._ids: dict[str, frozenset[str]] = {}
+
+    def ids(self, segment: str) -> frozenset[str] | None:
+        """The traces of a segment, which never change; None where they are not kept."""
+        return self._ids.get(segment)
+
+    def keep_ids(self, segment: str, ids: frozenset[str]) -> None:
+        """Remember the traces of a segment, if there are not too many of them."""
+        if len(ids) <= _KEPT_IDS:
+            self._ids[segment] = ids
+
+    def forget_all_but(self, segments: Iterable[str]) -> None:
+        """Forget what is no longer needed."""
+        self._ids = {name: self._ids[name] for name in segments if name in self._ids}
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.engine.close()
 
 
 class Work:
     """The folder in which one load builds its segment. Gone with the process, at the latest with the next load."""
 
-    def __init__(self, place: Place, folder: Path, number: int, alive: IO[bytes]) -> None:
+    def __init__(self, place: Place, folder: Path, number: int, alive: IO[bytes], workshop: Workshop | None) -> None:
         self._place = place
         self._folder = folder
         self._alive = alive
         self.number = number
         self.first_id = number << ID_BITS
         self.name = f"{number:08d}.duckdb"
-        self.database = BulkDatabase.file(folder / self.name, "schema", "library/building")
+        engine = workshop.engine if workshop is not None else None
+        self.ids: frozenset[str] = frozenset()
+        """The traces of the finished segment."""
+        self.database = BulkDatabase.file(folder / self.name, "schema", "library/building", engine=engine)
 
     @classmethod
-    def begin(cls, place: Place) -> Work:
-        """Make a folder with a number that no other load has. Raises LibraryError."""
+    def begin(cls, place: Place, workshop: Workshop | None = None) -> Work:
+        """Make a folder with a number that no other load has. Raises LibraryError.
+
+        Args: workshop: of who builds one segment after the other.
+        """
         number = 0
         try:
             while True:
@@ -57,7 +91,7 @@ class Work:
                     alive.close()
                     continue
                 try:
-                    return cls(place, folder, number, alive)
+                    return cls(place, folder, number, alive, workshop)
                 except BaseException:
                     alive.close()
                     shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +124,7 @@ class Work:
         database = self.database
         database.run("library/finish")
         database.execute(f"create table summary as {sql_text('trace_list')}")
-        traces = len(database.query("library/segment_ids"))
+        self.ids = frozenset(row[0] for row in database.query("library/segment_ids"))
         spans = database.query("library/rows")[0][0]
         # Closing writes what is still in the log as well, but is silent when the disk is full.
         database.execute("force checkpoint")
@@ -99,7 +133,7 @@ class Work:
         sync(source)
         source.rename(target)
         sync(self._place.segments)
-        return traces, spans, target.stat().st_size
+        return len(self.ids), spans, target.stat().st_size
 
     def discard(self) -> None:
         """Take the folder away. A segment that was put among the others and does not count is left to ``clean``."""
