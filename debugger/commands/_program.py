@@ -43,6 +43,11 @@ def add_program(parser: ArgumentParser) -> None:
         help="the plain function that is a tool of a Python program: its calls are answered as well. For a rebuilt "
         "agent: what does the tool's work, a function or NAME=!COMMAND",
     )
+    group.add_argument(
+        "--together",
+        action="store_true",
+        help="the traces of the input are of one run of the program, and answer it as one recording",
+    )
     group.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
     add_shared(group)
 
@@ -71,7 +76,7 @@ def replay(args: Namespace) -> int:
     from ..replay.report import is_yes, report_to_json
     from . import _many
     from ._json import dump
-    from .replay import chosen_traces, text_of_report
+    from .replay import text_of_report
 
     if args.agent or args.input or args.rebuild or args.set or args.edit:
         raise ReplayError("a program is run as it is; --agent, --input, --rebuild, --set and --edit are for agents")
@@ -80,7 +85,7 @@ def replay(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         keep_input(args, store)
-        chosen = chosen_traces(store, args)
+        chosen = _chosen(store, args)
         if len(chosen) == 1:
             report, extra = _replay(store, args, chosen[0])
             reports = [report]
@@ -106,12 +111,29 @@ def replay(args: Namespace) -> int:
     return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
 
 
+def _chosen(store: Store, args: Namespace) -> list[str]:
+    """The traces that the program is run for; of one run, the first stands for all.
+
+    Raises: DebuggerError: there is none, or a choice is needed or contradicts ``--together``.
+    """
+    from .replay import chosen_traces, say
+
+    if not args.together:
+        chosen = chosen_traces(store, args)
+        if len(chosen) > 1:
+            say(f"the program is run for each of {len(chosen)} traces; --together takes them as one run of it")
+        return chosen
+    if args.trace or args.span or not args.paths:
+        raise ReplayError("--together is for whole files", hint="name the files, without --trace and --span")
+    return [store.traces()[-1].trace_id]
+
+
 def _prepare(store: Store, args: Namespace, trace_id: str) -> tuple[Recording, ReplayJob, ProgramOptions]:
     """All that can be wrong before the start, and what has to be agreed on."""
     from ..replay.model import ReplayJob
     from .replay import recording_of
 
-    recording = recording_of(store, trace_id)
+    recording = recording_of(store, trace_id, together=args.together)
     job = ReplayJob(
         trace_id=trace_id,
         span_id=store.resolve_span(trace_id, args.span) if args.span else None,

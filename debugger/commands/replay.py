@@ -151,12 +151,14 @@ def chosen_traces(store: Store, args: Namespace) -> list[str]:
     return found
 
 
-def recording_of(store: Store, trace_id: str) -> Recording:
-    """The trace as a cassette."""
+def recording_of(store: Store, trace_id: str, *, together: bool = False) -> Recording:
+    """The trace as a cassette; together with all others of the store where they are of one run."""
     from ..replay.recording import Recording
 
     sources = [Path(row.source) for row in store.traces() if row.trace_id == trace_id and row.source != "-"]
-    return Recording(trace_id, store.calls(trace_id), sources)
+    traces = [row.trace_id for row in reversed(store.traces())] if together else [trace_id]
+    calls = [call for each in traces for call in store.calls(each)]
+    return Recording(trace_id, calls, sources)
 
 
 def _input(text: str | None) -> dict[str, Any] | None:

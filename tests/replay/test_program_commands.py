@@ -183,3 +183,17 @@ def test_the_plugin_imports_nothing_of_ours(tmp_path):
     ask += "print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-I", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['retrospan_pytest']"
+
+
+def test_traces_of_one_run_answer_together(folder, monkeypatch, capfd):
+    for name, words in (("a", ()), ("b", ("--polite",))):
+        record(monkeypatch, f"{name}.otlp.jsonl", *words, script=(Says(name),))
+    capfd.readouterr()
+    both = f"{sys.executable} program.py && {sys.executable} program.py --polite"
+    files = ["a.otlp.jsonl", "b.otlp.jsonl"]
+    assert main(["replay", *files, "--together", "--json", "--", "sh", "-c", both]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert (report["hits"], report["misses"], report["same_output"]) == (2, 0, True)
+    assert main(["replay", *files, "--json", "--", "sh", "-c", both]) == 1
+    assert "--together takes them as one run" in capfd.readouterr().err
+    assert main(["replay", *files, "--together", "--trace", report["origin"]["trace_id"], "--", "true"]) == 2

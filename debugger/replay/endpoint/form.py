@@ -47,7 +47,7 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
     tells_schema = not foreign or any(call.output_schema is not None for call in turns)
     tells_parameters = any(tool.parameters is not None for call in turns for tool in call.tool_definitions or ())
     # Some producers record only the model that answered, whose name has a date behind the one that was asked for.
-    answering = frozenset(_DATED.sub("", c.model) for c in turns if c.model and c.model == c.response_model)
+    answering = frozenset(_DATED.sub("", c.model) for c in turns if c.model and c.response_model in (None, c.model))
 
     def form(request: AnyRequest) -> AnyRequest:
         if isinstance(request, Request):
@@ -111,7 +111,8 @@ def _plain_call(part: ToolCallPart, ids: dict[str, str], open_ids: list[str]) ->
     made = f"call_{len(ids) + 1}"
     ids[part.id or f"\0{made}"] = made
     open_ids.append(made)
-    return ToolCallPart(made, part.name, part.arguments)
+    # A tool without parameters is called with nothing, which models write as the text "null".
+    return ToolCallPart(made, part.name, None if part.arguments == "null" else part.arguments)
 
 
 def _plain_response(part: ToolCallResponsePart, ids: dict[str, str], open_ids: list[str]) -> ToolCallResponsePart:
