@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from runtime.errors import ReplayStop
 from runtime.journal import STRICT, Question, ReplaySession, Supplied
 
 from ..runtime.models.servers import KEY, Says, serving
+from .endpoint.recorded import TRACE, says, turn, user
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 FOREIGN, OWN = "genai_langchain", "travel_desk"
@@ -142,9 +144,11 @@ def test_a_program_takes_no_message_after_its_end(own):
     assert "--rebuild" in fault.value.hint
 
 
-def test_every_part_of_a_request_and_its_class(foreign, tmp_path):
+@pytest.mark.parametrize("name", [FOREIGN, OWN])
+def test_every_part_of_a_request_and_its_class(name):
     """What the editor offers is what the command line takes, and each change is named by its class."""
-    call = next(call for call in foreign.calls if call.kind == "llm")
+    recording = load(name)
+    call = next(call for call in recording.calls if call.kind == "llm")
     offered = dict(editable(call, {"seen": [1]}))
     assert offered["memory.seen"] == "[\n  1\n]"
     schema = json.loads(offered["tools.get_weather.parameters"])
@@ -158,12 +162,12 @@ def test_every_part_of_a_request_and_its_class(foreign, tmp_path):
     for path, (cause, text) in edits.items():
         assert path in offered
         edit = typed(path, text)
-        job = ReplayJob(trace_id=foreign.trace_id, edits=(edit,))
-        patches, shown = resolve(foreign, job, is_rebuilt=True)
+        job = ReplayJob(trace_id=recording.trace_id, edits=(edit,))
+        patches, shown = resolve(recording, job, is_rebuilt=True)
         matcher = ReplaySession(
-            {frame.call_id: frame.journal for frame in foreign.whole.frames.values()}, policy=STRICT, edits=patches
+            {frame.call_id: frame.journal for frame in recording.whole.frames.values()}, policy=STRICT, edits=patches
         )
-        scope = next(f.call_id for f in foreign.whole.frames.values() if f.agent_id == "travel_desk")
+        scope = next(f.call_id for f in recording.whole.frames.values() if f.agent_id == "travel_desk")
         sent = matcher.outgoing(scope, "travel_desk", call.request())
         with pytest.raises(ReplayStop):
             matcher.answer(scope, "prompt", "model", "x", sent)
@@ -259,6 +263,27 @@ def test_live_asks_the_real_model_and_runs_only_the_tools_that_were_named(foreig
     assert KEY not in (tmp_path / "fork.otlp.jsonl").read_text("utf-8")
 
 
+def test_live_asks_claude_in_its_own_protocol_and_counts(tmp_path, monkeypatch):
+    """Of a trace whose provider was Anthropic; what the answer used is in the report, and so is what it cost."""
+    (tmp_path / "mine.py").write_text("def get_weather(city):\n    return 'rain'\n", "utf-8")
+    recording = load(FOREIGN)
+    recording.calls = tuple(
+        replace(call, provider="anthropic", model="claude-sonnet-4") if call.kind == "llm" else call
+        for call in recording.calls
+    )
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    asks = Says(calls=(("c1", "get_weather", '{"city": "Rome"}'),))
+    with serving(asks, Says(text="Rain in Rome.")) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        tools = {"get_weather": f"{tmp_path / 'mine.py'}:get_weather"}
+        report = fork(recording, tmp_path, "messages[1].text=Rome?", mode="live", tools="live", named_tools=tools)
+        seen = [(each.path, each.body["model"]) for each in server.seen]
+    assert seen == [("/v1/messages", "claude-sonnet-4")] * 2
+    assert (report.ended, report.output, statuses(report)) == ("done", "Rain in Rome.", ["live"] * 3)
+    assert report.live_usage.input_tokens
+    assert report_to_json(report)["live_usage"]["output_tokens"] == report.live_usage.output_tokens
+
+
 def test_a_tool_that_nobody_named_never_runs(foreign, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(Says(calls=(("c1", "book_museum", '{"museum": "Other", "day": "2026-05-05"}'),))) as server:
@@ -280,6 +305,22 @@ def test_ask_takes_what_the_user_says(foreign, tmp_path):
     assert asked[0].differences[0].path == "messages[0].parts[0].content"
     report = fork(foreign, tmp_path, "system=Be brief.", mode="ask")
     assert (report.ended, statuses(report)) == ("diverged", ["missed"])
+
+
+@pytest.mark.parametrize(("keeps", "asked"), [(True, ["Oslo?", "And Bergen?"]), (False, ["Oslo?"])])
+def test_what_the_user_said_later_follows_or_is_left_out(keeps, asked, tmp_path):
+    first = (user("Rome?"),)
+    calls = [turn(1, first, says("Sun.")), turn(2, (*first, says("Sun."), user("And Bergen?")), says("Rain."))]
+    last: list[str] = []
+
+    def on_ask(question: Question) -> Supplied:
+        last.append(question.request[-1]["parts"][0]["content"])
+        return Supplied(kind="result", value="Fog.")
+
+    recording = Recording(TRACE, calls, [])
+    report = fork(recording, tmp_path, "messages[0].text=Oslo?", mode="ask", on_ask=on_ask, keep_inputs=keeps)
+    assert (report.ended, last) == ("done", asked)
+    assert statuses(report) == ["supplied"] * len(asked)
 
 
 def test_a_question_on_the_terminal():

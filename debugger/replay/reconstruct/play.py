@@ -24,6 +24,7 @@ from runtime.messages import (
     ToolCallPart,
     ToolDefinition,
     message_from_json,
+    text_of,
 )
 from runtime.models import Model
 
@@ -191,8 +192,16 @@ class Player:
             return
         self._said.answers[step.turn] = answer
         recorded = message_from_json(turn.answer) if turn.answer is not None else None
-        if gone is not None or not _asks_the_same(calls_in(recorded), calls_in(answer)):
+        if gone is not None or self._is_another_way(recorded, answer):
             self._gone[step.turn] = await self._loop(step.turn, messages, answer)
+
+    def _is_another_way(self, recorded: Message | None, answer: Message) -> bool:
+        """Other tools are asked for; and where later inputs are dropped, other last words, which they had answered."""
+        if not _asks_the_same(calls_in(recorded), calls_in(answer)):
+            return True
+        if recorded is None or calls_in(answer):
+            return False
+        return not self._means.keeps_inputs and text_of([recorded]) != text_of([answer])
 
     def _gone_before(self, turn: Turn) -> int | None:
         """The turn that this one goes on from, where that took another way or was left out."""

@@ -107,3 +107,28 @@ def test_a_run_that_used_all_misses_nothing():
     replay.answer("root", "tool", "look", "x1", LOOK)
     replay.finish()
     assert replay.divergence is None
+
+
+def test_other_arguments_of_a_tool_are_named_with_their_path():
+    replay = recorded()
+    with pytest.raises(ReplayStop):
+        replay.answer("root", "tool", "look", "x", ToolRequest(name="look", arguments={"at": "Oslo"}))
+    found = replay.divergence
+    assert found is not None
+    assert (found.cause, found.nearest_span_id) == ("tool arguments", "s1")
+    shown = found.differences[0]
+    assert (shown.part, shown.path, shown.recorded, shown.actual) == ("arguments", "arguments.at", "Rome", "Oslo")
+
+
+def test_parameters_make_no_miss_and_are_named_beside_what_does():
+    hotter = Request(messages=(USER,), model="m", parameters={"temperature": 1})
+    replay = session(("prompt", ask(USER), DONE))
+    assert replay.answer("root", "prompt", "m", "x1", hotter) is not None
+    assert replay.divergence is None
+    replay = session(("prompt", ask(DONE), DONE))
+    with pytest.raises(ReplayStop):
+        replay.answer("root", "prompt", "m", "x1", hotter)
+    assert replay.divergence is not None
+    assert replay.divergence.cause == "prompt text"
+    last = replay.divergence.differences[-1]
+    assert (last.part, last.path, last.actual) == ("parameters", "parameters.temperature", 1)
