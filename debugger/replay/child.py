@@ -18,6 +18,7 @@ import logging
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -53,6 +54,8 @@ PROGRAM_EVENTS = frozenset(("os.exec", "os.posix_spawn", "os.startfile", "os.sys
 _MOST_TRACEBACK = 200
 """Lines of a traceback that are told, half of them from its beginning."""
 _LONGEST_LINE = 2000
+_LOOK_S = 1.0
+"""How often a child looks whether its parent is still there."""
 
 
 class NetworkBlockedError(ConnectionError):
@@ -281,6 +284,14 @@ def live_usage(events: Sequence[TraceEvent]) -> Usage:
     return Usage(**{name: sum(values) for name, values in known.items() if values})
 
 
+def _end_with_parent(parent: int, leave: Callable[[int], None]) -> None:
+    """Leave when the parent was killed: nobody could stop the user's code then, and nobody waits for its result."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    time.sleep(_LOOK_S)  # The end of the pipe has told the agent as well, which may clean up.
+    leave(1)
+
+
 def main(read_fd: int, write_fd: int) -> None:
     """Entry of the child process."""
     commands = os.fdopen(read_fd, encoding="utf-8")
@@ -298,6 +309,7 @@ def main(read_fd: int, write_fd: int) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Line by line, so that what was printed is not lost when the program dies.
             stream.reconfigure(line_buffering=True)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(), leave), daemon=True).start()
     job = json.loads(commands.readline())
     sys.argv = [job["file"] or job["module"] or "retrospan"]
     if job["mode"] == "strict" and job["tools"] == "strict":

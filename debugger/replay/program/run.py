@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -178,7 +180,9 @@ def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], 
     try:
         # One of several must not wait for the terminal.
         stdin = None if cancelled is None else subprocess.DEVNULL
-        process = subprocess.Popen(options.command, env=env, stdin=stdin, stdout=options.stdout)
+        # A group of its own ends with all that the program started; but only the terminal's own group may read from it.
+        group = None if stdin is None and sys.stdin is not None and sys.stdin.isatty() else 0
+        process = subprocess.Popen(options.command, env=env, stdin=stdin, stdout=options.stdout, process_group=group)
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or str(fault)
         raise ReplayError(f"{options.command[0]!r} cannot be started ({why.lower()})") from fault
@@ -186,13 +190,15 @@ def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], 
         try:
             code = process.wait() if cancelled is None else _wait_or_cancel(process, cancelled)
         except KeyboardInterrupt:
-            # The terminal has told the program as well; it may take a moment to clean up.
+            # The terminal has told its own group as well; the program may take a moment to clean up.
+            if group is not None:
+                _signal_group(process, signal.SIGINT)
             with suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
                 process.wait(_PATIENCE_S)
-            _end(process)
+            _end(process, group is not None)
             return None
         except BaseException:
-            _end(process)
+            _end(process, group is not None)
             raise
     return 128 - code if code < 0 else code
 
@@ -206,12 +212,20 @@ def _wait_or_cancel(process: subprocess.Popen[bytes], cancelled: Callable[[], bo
                 raise KeyboardInterrupt from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], is_group: bool) -> None:
+    """End the program if it still runs and, where it has a group of its own, what it started."""
     for urge in (process.terminate, process.kill):
         if process.poll() is None:
             urge()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_PATIENCE_S)
+    if is_group:
+        _signal_group(process, signal.SIGKILL)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # all of it has ended
+        os.killpg(process.pid, number)
 
 
 @contextmanager
