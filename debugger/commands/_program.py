@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -250,23 +250,28 @@ def chosen_trace(store: Store, args: Namespace) -> str:
     return found[0]
 
 
-def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOptions) -> None:
-    """Tell which tools will really run, and go on only when the user agrees.
-
-    Raises: ReplayError: nobody agreed.
-    """
+def say_what_will_run(recording: Recording, command: Sequence[str], functions: Sequence[str]) -> bool:
+    """Tell which tools of a program will really run, and what to add against it; whether there are any."""
     from ..replay.program.tools import foresee
     from .replay import say
 
-    found = foresee(recording.calls, options.command, options.functions)
+    found = foresee(recording.calls, command, functions)
     if not found.open:
-        return
+        return False
     more = len(found.open) - _MOST_TOOLS
     names = ", ".join(found.open[:_MOST_TOOLS]) + (f" and {more} more" if more > 0 else "")
     say(f"{found.why}: {names} will really run when the program calls them")
     for word in found.suggested:
         say(f"to answer it from the recording, add: --tool {word}")
-    if job.tools == "live":
+    return True
+
+
+def _agree_on_tools(recording: Recording, job: ReplayJob, options: ProgramOptions) -> None:
+    """Tell which tools will really run, and go on only when the user agrees.
+
+    Raises: ReplayError: nobody agreed.
+    """
+    if not say_what_will_run(recording, options.command, options.functions) or job.tools == "live":
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ReplayError("tools would really run, and nobody was asked", hint="--run-tools agrees to it")

@@ -71,9 +71,12 @@ def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str,
     from ..replay.choice import find_program
     from ..replay.entry import EntryPoint
     from ..replay.model import ReplayJob
+    from ._program import say_what_will_run
 
     out: dict[str, object] = {}
     if args.program:
+        if not args.run_tools and say_what_will_run(recording, args.program, args.tool):
+            raise ReplayError("the test would run tools for real", hint="--run-tools agrees to it")
         out["command"] = [_from(word, folder) for word in args.program]
         out |= {
             "tools": [_tool_from(word, folder) for word in args.tool],

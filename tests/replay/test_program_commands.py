@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -58,7 +59,7 @@ def test_recorded_and_replayed(folder, monkeypatch, capfd):
     assert KEY not in (folder / "t.otlp.jsonl").read_text("utf-8")
     out, err = capfd.readouterr()
     assert out == "Not much.\n"
-    assert "1 model calls recorded" in err
+    assert "1 model call recorded" in err
 
     assert main(["replay", "t.otlp.jsonl", "-o", "r.otlp.jsonl", "--", *PYTHON]) == 0
     out, err = capfd.readouterr()
@@ -175,6 +176,23 @@ def test_an_agent_of_ours_is_exported_with_its_entry_point(folder, capfd):
     shutil.copy(ROOT / "sample_traces" / "travel_desk.otlp.jsonl", folder)
     assert main(["export-test", "travel_desk.otlp.jsonl", "-o", "test_desk.py"]) == 0
     assert 'agent="travel_desk.py:travel_desk"' in (folder / "test_desk.py").read_text("utf-8")
+
+
+def test_a_test_that_would_run_tools_is_not_exported_unasked(folder, capfd):
+    shutil.copy(ROOT / "sample_traces" / "travel_desk.otlp.jsonl", folder)
+    command = ["export-test", "travel_desk.otlp.jsonl", "-o", "test_x.py"]
+    assert main([*command, "--", *PYTHON]) == 2
+    assert "get_weather" in capfd.readouterr().err
+    assert not (folder / "test_x.py").exists()
+    assert main([*command, "--run-tools", "--", *PYTHON]) == 0
+    assert "run_tools=True" in (folder / "test_x.py").read_text("utf-8")
+
+
+def test_nothing_is_left_of_a_recording_that_did_not_begin(folder, capfd):
+    assert main(["record", "-o", "t.otlp.jsonl", "--", "no-such-program-here"]) == 2
+    assert not (folder / "t.otlp.jsonl").exists()
+    assert main(["record", "--", sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
+    assert [path.name for path in folder.glob("*.otlp.jsonl")] == [f"{Path(sys.executable).name}.otlp.jsonl"]
 
 
 def test_the_plugin_imports_nothing_of_ours(tmp_path):
