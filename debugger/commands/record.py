@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from ..analysis.text import plural
 from ..errors import ReplayError
 from . import _program
 
@@ -36,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Record the program; its exit code is ours."""
+    from ..analysis.text import plural
     from ..replay.program.run import record_program
     from .replay import say
 

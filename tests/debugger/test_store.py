@@ -395,8 +395,8 @@ def test_each_query_file_runs_and_gives_the_columns_it_promises(load: Load, path
     text = path.read_text()
     assert text.startswith("-- Purpose: ")
     assert "\n-- Parameters: " in text
-    if path.stem == "schema":
-        return
+    if path.stem in ("schema", "console"):
+        return  # They make tables and views; those of the console have tests of their own.
     named = {key: value for key, value in PARAMETERS.items() if f"${key}" in text}
     store = load(line(span()))
     cursor = store._database._root.cursor().execute(text, named or None)

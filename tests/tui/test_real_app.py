@@ -95,6 +95,8 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         await desk.press("E")
         assert "Change something and run on" in desk.screen
         await desk.press("enter", "ctrl+a", "9", "9", "ctrl+s")
+        assert "This is no JSON" in desk.screen
+        await desk.press("ctrl+s")
         assert "A fork with 1 change" in desk.screen
         assert "✎ result" in desk.screen
         await desk.press("enter")
