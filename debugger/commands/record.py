@@ -48,7 +48,8 @@ def run(args: Namespace) -> int:
     try:
         end = record_program(options, path)
     except ReplayError:
-        path.unlink(missing_ok=True)  # Nothing ran: the same command, put right, shall find its name free.
+        if path.is_file():  # Nothing ran: the same command, put right, shall find its name free. A device stays.
+            path.unlink()
         raise
     if not end.requests:
         say("the program asked the endpoint nothing; a base URL in its code, or its own settings, may lead elsewhere")

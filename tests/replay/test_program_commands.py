@@ -191,6 +191,9 @@ def test_a_test_that_would_run_tools_is_not_exported_unasked(folder, capfd):
 def test_nothing_is_left_of_a_recording_that_did_not_begin(folder, capfd):
     assert main(["record", "-o", "t.otlp.jsonl", "--", "no-such-program-here"]) == 2
     assert not (folder / "t.otlp.jsonl").exists()
+    (folder / "null").symlink_to(os.devnull)
+    assert main(["record", "-o", "null", "--", "no-such-program-here"]) == 2
+    assert (folder / "null").is_symlink(), "a device is not ours to remove"
     assert main(["record", "--", sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
     assert [path.name for path in folder.glob("*.otlp.jsonl")] == [f"{Path(sys.executable).name}.otlp.jsonl"]
 
