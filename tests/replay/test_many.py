@@ -52,9 +52,9 @@ def test_a_job_that_cannot_be_handed_over_ends_its_child(monkeypatch):
     deep: object = 0
     for _ in range(20_000):
         deep = [deep]
-    with process.Children() as children:
-        with pytest.raises(ReplayError, match="nested too deep"), children.one() as child:
-            list(child.run({"recording": deep}))
+    deep_job = {"recording": deep}
+    with pytest.raises(ReplayError, match="nested too deep"), process.Children() as children, children.one() as child:
+        list(child.run(deep_job))
     assert [child.exit_code is not None for child in made] == [True]
 
 
