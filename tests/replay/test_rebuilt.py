@@ -241,9 +241,7 @@ def test_an_answer_that_no_span_holds_is_the_one_that_the_next_request_shows():
         llm(2, 20, 30, asked, said("Rain.")),
         notes=3,
     )
-    assert (
-        rebuilt.notes[1] == "1 answer taken from the next request or the agent's result, since no span holds it"
-    )
+    assert rebuilt.notes[1] == "1 answer taken from the next request or the agent's result, since no span holds it"
     assert [(call.kind, call.status) for call in played.session.rows] == [
         ("llm", "hit"),
         ("tool", "hit"),
