@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from runtime.messages import json_safe, message_to_json
+from runtime.messages import message_to_json
 
 if TYPE_CHECKING:
     from runtime.messages import Call, Message
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
 
 def dump(value: Any, indent: int | None = None) -> str:
     """The value as JSON text; what JSON does not have (NaN, bytes) as text, and what is too deep cut off."""
-    try:
-        return json.dumps(value, allow_nan=False, indent=indent)
-    except (TypeError, ValueError, RecursionError):
-        return json.dumps(json_safe(value)[0], allow_nan=False, indent=indent)
+    from ..store.result_files import dump as written
+
+    return written(value, indent)
 
 
 def usd(nano_usd: int | None) -> float | None:

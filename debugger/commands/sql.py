@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,12 +13,10 @@ from ._input import add_input, exit_code, load_input
 
 if TYPE_CHECKING:
     from ..store import Column, Store
-
-    Pieces = Iterable[list[tuple[Any, ...]]]
+    from ..store.result_files import Pieces
 
 _SHOWN: Final = 1_000
 """Rows of a table for people; JSON, CSV and files hold all."""
-_WIDEST: Final = 60
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,12 +32,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Ask, and write the rows."""
+    from ..errors import QueryCancelledError
+    from ..store.result_files import ENDINGS
+
     output: Path | None = args.output
-    if output is not None and output.suffix not in (".parquet", ".csv", ".json"):
+    if output is not None and output.suffix not in ENDINGS:
         raise DebuggerError(f"-o {output}: unknown form", hint="the name ends in .parquet, .csv or .json")
     store, summary = load_input(args)
-    from ..errors import QueryCancelledError
-
     try:
         _answer(args, store, output)
     except QueryCancelledError as fault:
@@ -50,82 +47,38 @@ def run(args: Namespace) -> int:
 
 
 def _answer(args: Namespace, store: Store, output: Path | None) -> None:
-    with store:
-        from ._input import keep_input
+    from ..store.result_files import write_result, write_text
+    from ._input import keep_input
 
+    with store:
         keep_input(args, store)
         with store.console() as console:
             columns, pieces = console.run(args.query)
-            if output is None:
-                _write(sys.stdout, "json" if args.json else "csv" if args.csv else "", columns, pieces)
-            elif output.suffix == ".parquet":
-                from ..store import write_parquet
-
-                write_parquet(output, columns, pieces)
+            if output is not None:
+                write_result(output, columns, pieces)
+            elif args.json or args.csv:
+                write_text(sys.stdout, "json" if args.json else "csv", columns, pieces)
             else:
-                first = next(iter(pieces), [])  # a query that fails leaves no empty file behind
-                with output.open("w", encoding="utf-8", newline="") as file:
-                    _write(file, output.suffix[1:], columns, chain([first], pieces))
-
-
-def _write(out: Any, form: str, columns: tuple[Column, ...], pieces: Pieces) -> None:
-    if form == "json":
-        out.writelines(_json(columns, pieces))
-    elif form == "csv":
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in columns])
-        for rows in pieces:
-            writer.writerows(rows)
-    else:
-        out.write("\n".join(_table(columns, pieces)) + "\n")
-
-
-def _json(columns: tuple[Column, ...], pieces: Pieces) -> Iterator[str]:
-    from ._json import dump
-
-    names = [column.name for column in columns]
-    yield "["
-    before = ""
-    for row in chain.from_iterable(pieces):
-        yield before + dump({name: _plain(value) for name, value in zip(names, row, strict=True)})
-        before = ",\n "
-    yield "]\n"
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has as it is, everything else (times, decimals, intervals) as text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float | str | bytes) else str(value)
+                sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
 
 
 def _table(columns: tuple[Column, ...], pieces: Pieces) -> Iterator[str]:
-    from ..analysis.text import fit, one_line, plural, width_of
+    from ..analysis.sql_view import cell_text, plan_lines, result_view
+    from ..analysis.text import fit, plural
 
     rows: list[tuple[Any, ...]] = []
-    is_cut = False
     for piece in pieces:
         rows += piece
         if len(rows) > _SHOWN:
-            is_cut = True
             break
-    # A plan comes as one text of several lines.
-    if columns and columns[0].name == "explain_key":
-        for plan in rows:
-            yield from (one_line(line, "") for line in str(plan[1]).splitlines())
+    view = result_view([(column.name, column.type) for column in columns], rows[:_SHOWN])
+    if view.is_plan:
+        yield from plan_lines(view)
         return
-    numbers = [column.type.split("(")[0] in _NUMBERS for column in columns]
-    cells = [["" if value is None else one_line(str(value), "") for value in row] for row in rows[:_SHOWN]]
-    heads = [one_line(column.name, "") for column in columns]
-    wide = [min(max([width_of(head), *(width_of(row[i]) for row in cells)]), _WIDEST) for i, head in enumerate(heads)]
-    for line in [heads, *cells]:
-        yield "  ".join(fit(text, wide[i], right=numbers[i]) for i, text in enumerate(line)).rstrip()
-    if is_cut:
+    for values in ([column.name for column in view.columns], *view.rows):
+        cells = zip(values, view.columns, strict=True)
+        yield "  ".join(fit(cell_text(value), c.width, right=c.is_number) for value, c in cells).rstrip()
+    if len(rows) > _SHOWN:
         yield f"… the first {plural(_SHOWN, 'row')}; --json, --csv and -o give all"
     elif not rows:
         yield "no rows"
-
-
-_NUMBERS: Final = frozenset(("BIGINT", "INTEGER", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL", "UBIGINT", "SMALLINT"))

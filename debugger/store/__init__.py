@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 if TYPE_CHECKING:
-    from ._console import Column, Console, write_parquet
-    from ._store import LoadSummary, Store
+    from ._console import Column, Console, SqlSchema
+    from ._store import LoadSummary, Store, console_over
     from .library import Library, LibrarySummary
 
 __all__ = [
@@ -23,18 +23,19 @@ __all__ = [
     "LoadProgress",
     "LoadSummary",
     "SpanRow",
+    "SqlSchema",
     "Store",
     "TraceRow",
-    "write_parquet",
+    "console_over",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("LoadSummary", "Store"):
+    if name in ("LoadSummary", "Store", "console_over"):
         from . import _store
 
         return getattr(_store, name)
-    if name in ("Column", "Console", "write_parquet"):
+    if name in ("Column", "Console", "SqlSchema"):
         from . import _console
 
         return getattr(_console, name)

@@ -8,8 +8,8 @@ that, as one SELECT or EXPLAIN, in a transaction that may not write: a SELECT ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 import duckdb
 
 from ..errors import QueryCancelledError, SqlError
-from ._database import Database, append_rows, connect, quoted, sql_text
+from ._database import append_rows, connect, quoted, sql_text, told
 from .rows import IssueRow
 
 _INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
@@ -36,6 +36,8 @@ _LOCKS: Final = (
 )
 MessageRow: TypeAlias = tuple[str, str, str, int, str, str, str]
 """Trace id, span id, ``input`` or ``output``, place from 0, role, text, the parts as JSON text."""
+_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden")
+"""Tables that the views are made of."""
 _NAMES_MESSAGES: Final = re.compile(r"\bmessages\b", re.IGNORECASE)
 _MESSAGES: Final = """
 create table messages (
@@ -73,6 +75,16 @@ class Column:
     """As DuckDB calls it."""
 
 
+@dataclass(frozen=True, slots=True)
+class SqlSchema:
+    """What a query can name."""
+
+    tables: tuple[tuple[str, tuple[Column, ...]], ...]
+    """Views with their columns, by name."""
+    functions: tuple[str, ...]
+    """By name."""
+
+
 @runtime_checkable
 class HasParts(Protocol):
     """A database that lies in files which never change."""
@@ -93,6 +105,7 @@ class Console:
     ) -> None:
         self._folder = folder
         self._is_open = False
+        self._stopped = threading.Event()
         self._messages: Callable[[], Iterable[MessageRow]] | None = messages
         self._connection = connection = connect(":memory:")
         connection.execute("create table hidden (part varchar, trace_id varchar)")
@@ -118,16 +131,6 @@ class Console:
         for lock in _LOCKS:
             connection.execute(lock)
 
-    @classmethod
-    def of_database(
-        cls, database: Database, issues: Iterable[IssueRow], messages: Callable[[], Iterable[MessageRow]]
-    ) -> Console:
-        """A console over what a database in memory holds now. Cost: writes all of it to a temporary file."""
-        folder = TemporaryDirectory(prefix="retrospan-sql-")
-        path = Path(folder.name) / "spans.duckdb"
-        database.copy_to(path)
-        return cls([Part(path=path)], issues, messages, folder)
-
     def close(self) -> None:
         """Close the database and remove what was written for it."""
         self._connection.close()
@@ -141,8 +144,23 @@ class Console:
         self.close()
 
     def interrupt(self) -> None:
-        """End the query that runs; it raises QueryCancelledError."""
+        """End the query that runs; it raises QueryCancelledError. One that only begins may be missed: ask again."""
+        self._stopped.set()
         self._connection.interrupt()
+
+    def schema(self) -> SqlSchema:
+        """The views with their columns, and the functions."""
+        tables: dict[str, list[Column]] = {}
+        for table, name, kind in self.answer("console_columns", {"without": list(_NEVER_OFFERED)}):
+            tables.setdefault(table, []).append(Column(name, kind))
+        functions = tuple(name for (name,) in self.answer("console_functions"))
+        return SqlSchema(tuple((table, tuple(columns)) for table, columns in tables.items()), functions)
+
+    def answer(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of a query file of ours. Raises QueryCancelledError."""
+        self._leave()
+        with told(name):
+            return self._connection.execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
 
     def run(self, text: str) -> tuple[tuple[Column, ...], Iterator[list[tuple[Any, ...]]]]:
         """Run one SELECT or EXPLAIN.
@@ -150,11 +168,12 @@ class Console:
         Returns: the columns, and the rows in pieces as they are fetched.
         Raises: SqlError: it is no such statement, or DuckDB refuses it; QueryCancelledError.
         """
+        self._stopped.clear()
         self._check(text)
         if self._messages is not None and _NAMES_MESSAGES.search(text):
             # What messages say is known to the conventions only, so they are read for the first query that wants them.
             self._leave()
-            append_rows(self._connection, "messages", self._messages())
+            append_rows(self._connection, "messages", self._until_stopped(self._messages()))
             self._messages = None
         self._leave()
         try:
@@ -167,6 +186,12 @@ class Console:
             raise _said(fault) from fault
         columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
         return columns, self._pieces()
+
+    def _until_stopped(self, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
+        for row in rows:
+            if self._stopped.is_set():
+                raise QueryCancelledError("messages")
+            yield row
 
     def _leave(self) -> None:
         """End the transaction of the last query."""
@@ -213,29 +238,3 @@ def _said(fault: duckdb.Error) -> SqlError:
     # The caret stands under the line as DuckDB prints it, behind the words "LINE 1: ".
     column = len(found[3]) - len(f"LINE {found[1]}: ") + 1
     return SqlError(text[: found.start()].strip().replace("\n", " "), line=int(found[1]), column=max(column, 1))
-
-
-def write_parquet(path: Path, columns: Sequence[Column], pieces: Iterable[list[tuple[Any, ...]]]) -> int:
-    """Write rows to a Parquet file, by a database that knows nothing of the query; how many there were."""
-    number = 0
-    with closing(connect(":memory:")) as connection:
-        names = _unique([column.name for column in columns])
-        types = [column.type if column.type not in ("NULL", '"NULL"') else "VARCHAR" for column in columns]
-        fields = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
-        connection.execute(f"create table result ({fields})")
-        marks = ", ".join("?" for _ in columns)
-        for rows in pieces:
-            number += len(rows)
-            connection.executemany(f"insert into result values ({marks})", rows)
-        connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
-    return number
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    out: list[str] = []
-    for name in names:
-        new, n = name.replace('"', '""'), 2
-        while new.casefold() in {known.casefold() for known in out}:
-            new, n = f"{name}_{n}".replace('"', '""'), n + 1
-        out.append(new)
-    return out

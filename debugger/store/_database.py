@@ -160,14 +160,15 @@ class Database:
         cursor.commit()
 
     def copy_to(self, path: Path) -> None:
-        """Write all tables to a new database file."""
+        """Write all tables to a new database file. Raises QueryCancelledError."""
         cursor = self._cursor()
         cursor.execute(f"attach '{quoted(path)}' as copied (recovery_mode no_wal_writes)")
         try:
-            for (table,) in cursor.execute(
-                "select table_name from duckdb_tables() where database_name = 'memory'"
-            ).fetchall():
-                cursor.execute(f"create table copied.{table} as from memory.{table}")
+            with told("copy"):
+                for (table,) in cursor.execute(
+                    "select table_name from duckdb_tables() where database_name = 'memory'"
+                ).fetchall():
+                    cursor.execute(f"create table copied.{table} as from memory.{table}")
         finally:
             cursor.execute("detach copied")
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Final
+
+import duckdb
 
 from runtime.messages import Call, TextPart, json_safe, message_to_json
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
-from ..errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
+from ..errors import AmbiguousIdError, ShortIdError, StoreError, UnknownSpanError, UnknownTraceError
 from ..importers import Context, Follower, LogRecord, log_record
-from ._console import Console, HasParts, MessageRow
+from ._console import Console, HasParts, MessageRow, Part
 from ._database import Database
 from ._ingest import Counters, Ingest, repeated_issue
 from ._order import parents_first
@@ -27,6 +30,7 @@ from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
 _PREFIX_LENGTH: Final = 4
+_TRIES: Final = 3
 _WHOLE_TRACE: Final = 2_000
 """Spans of a trace that are read to show one of them."""
 
@@ -297,12 +301,12 @@ class Store:
 
     def console(self) -> Console:
         """SQL over what is loaded now. Cost: a store in memory is copied to a temporary file."""
-        if isinstance(self._database, HasParts):
-            return Console(self._database.parts(), self.issues(), self._messages)
-        return Console.of_database(self._database, self.issues(), self._messages)
+        return console_over([self])
 
-    def _messages(self) -> Iterator[MessageRow]:
+    def _messages(self, hidden: Collection[str]) -> Iterator[MessageRow]:
         for row in self.traces():
+            if row.trace_id in hidden:
+                continue
             for call in calls_of(self.whole_spans(row.trace_id), self.logs(row.trace_id)):
                 for direction, messages in (("input", call.input_messages), ("output", call.output_messages)):
                     for place, message in enumerate(messages or ()):
@@ -316,6 +320,41 @@ class Store:
 
     def _trace_ids(self) -> tuple[str, ...]:
         return tuple(row.trace_id for row in self.traces())
+
+
+def console_over(stores: Sequence[Store], hidden: Collection[str] = ()) -> Console:
+    """SQL over what some stores hold now.
+
+    Args:
+        stores: what is asked, as if it were one.
+        hidden: traces of the stores in memory that do not count.
+    Raises: QueryCancelledError: the copying of a store was interrupted; StoreError.
+    Cost: a store in memory is copied to a temporary file.
+    """
+    for _ in range(_TRIES):
+        folder = TemporaryDirectory(prefix="retrospan-sql-")
+        try:
+            return _console_over(stores, hidden, folder)
+        except duckdb.IOException:
+            folder.cleanup()  # A segment of a library went away just now: its traces are in another one.
+        except BaseException:
+            folder.cleanup()
+            raise
+    raise StoreError("the library changes too fast to be asked", hint="ask again")
+
+
+def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: TemporaryDirectory[str]) -> Console:
+    parts: list[Part] = []
+    for number, store in enumerate(stores):
+        database = store._database
+        if isinstance(database, HasParts):
+            parts.extend(database.parts())
+        else:
+            path = Path(folder.name) / f"spans{number}.duckdb"
+            database.copy_to(path)
+            parts.append(Part(path=path, hidden=list(hidden)))
+    issues = [issue for store in stores for issue in store.issues()]
+    return Console(parts, issues, lambda: (row for store in stores for row in store._messages(hidden)), folder)
 
 
 def _written(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from debugger.cli import main
 from debugger.errors import QueryCancelledError, SqlError
-from debugger.store import Store
+from debugger.store import Store, console_over
 from tests.support.repo import ROOT
 
 SAMPLES = ROOT / "sample_traces"
@@ -100,6 +100,29 @@ def test_a_mistake_is_said_with_its_place(console):
         console.run("select kind,\n  nme from calls")
     assert (fault.value.line, fault.value.column) == (2, 3)
     assert "Candidate bindings" in fault.value.reason
+
+
+def test_the_schema_is_what_can_be_asked(console):
+    schema = console.schema()
+    found = {name: [column.name for column in columns] for name, columns in schema.tables}
+    assert found.keys() == {*COLUMNS, "spans"}
+    assert all(found[name] == told.split() for name, told in COLUMNS.items())
+    assert {"is_error", "attributes"} <= set(found["spans"])
+    assert {"count", "quantile_cont", "lower"} <= set(schema.functions)
+    assert not {name for name in schema.functions if name.startswith(("read_", "duckdb_"))}
+    for name in found:
+        list(console.run(f"from {name} limit 1")[1])
+
+
+def test_several_stores_are_asked_as_one_without_what_was_thrown_away():
+    with Store.memory() as one, Store.memory() as other:
+        one.load([str(DESK)])
+        other.load([str(SAMPLES / "order_watch.otlp.jsonl")])
+        ids = [store.traces()[0].trace_id for store in (one, other)]
+        with console_over([one, other]) as console:
+            assert {row[0] for row in rows(console, "select trace_id from traces")} == set(ids)
+        with console_over([one, other], hidden=ids[:1]) as console:
+            assert rows(console, "select distinct trace_id from messages") == [(ids[1],)]
 
 
 def test_a_query_that_would_never_end_is_interrupted(console):

@@ -1,0 +1,118 @@
+"""Rows of a query as CSV, JSON or Parquet, written as they come, so that their number does not matter."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Final, Literal, Protocol, TypeAlias, cast
+
+from runtime.messages import json_safe
+
+Pieces: TypeAlias = Iterable[list[tuple[Any, ...]]]
+"""Rows, some at a time."""
+Form: TypeAlias = Literal["csv", "json"]
+ENDINGS: Final = (".csv", ".parquet", ".json")
+"""Of the names of files that can be written."""
+
+
+class ColumnLike(Protocol):
+    """What is known of a column."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def type(self) -> str:
+        """As DuckDB calls it."""
+
+
+def write_result(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> int:
+    """Write rows to a file in the form that its name ends in, one of ``ENDINGS``; how many there were.
+
+    Where the first rows cannot be had, no file is made.
+    """
+    counted = _Counted(pieces)
+    if path.suffix == ".parquet":
+        _write_parquet(path, columns, counted)
+    else:
+        first = next(counted, [])
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_text(file, cast(Form, path.suffix[1:]), columns, chain([first], counted))
+    return counted.rows
+
+
+class _Counted(Iterator[list[tuple[Any, ...]]]):
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = iter(pieces)
+        self.rows = 0
+
+    def __next__(self) -> list[tuple[Any, ...]]:
+        piece = next(self._pieces)
+        self.rows += len(piece)
+        return piece
+
+
+def write_text(out: IO[str], form: Form, columns: Sequence[ColumnLike], pieces: Pieces) -> None:
+    """Write rows as CSV with a header, or as a JSON array of objects."""
+    if form == "json":
+        out.writelines(_json_lines(columns, pieces))
+        return
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    for rows in pieces:
+        writer.writerows(rows)
+
+
+def _json_lines(columns: Sequence[ColumnLike], pieces: Pieces) -> Iterator[str]:
+    names = [column.name for column in columns]
+    yield "["
+    before = ""
+    for row in chain.from_iterable(pieces):
+        yield before + dump({name: _plain(value) for name, value in zip(names, row, strict=True)})
+        before = ",\n "
+    yield "]\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has as it is, everything else (times, decimals, intervals) as text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | str | bytes) else str(value)
+
+
+def dump(value: Any, indent: int | None = None) -> str:
+    """The value as JSON text in ASCII; what JSON does not have (NaN, bytes) as text, and what is too deep cut off."""
+    try:
+        return json.dumps(value, allow_nan=False, indent=indent)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(json_safe(value)[0], allow_nan=False, indent=indent)
+
+
+def _write_parquet(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> None:
+    """By a database that knows nothing of the query, since the query's own may write no file."""
+    from ._database import append_rows, connect, quoted
+
+    with closing(connect(":memory:")) as connection:
+        names = _unique([column.name for column in columns])
+        types = [column.type if column.type not in ("NULL", '"NULL"') else "VARCHAR" for column in columns]
+        fields = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
+        connection.execute(f"create table result ({fields})")
+        append_rows(connection, "result", chain.from_iterable(pieces))
+        connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    out: list[str] = []
+    for name in names:
+        new, n = name.replace('"', '""'), 2
+        while new.casefold() in {known.casefold() for known in out}:
+            new, n = f"{name}_{n}".replace('"', '""'), n + 1
+        out.append(new)
+    return out
