@@ -9,8 +9,10 @@ from pathlib import Path
 
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
+from debugger.analysis.sql_completion import SqlNames
+from debugger.analysis.sql_view import ResultView, result_view
 from debugger.analysis.state_changes import StateChange
-from debugger.errors import DebuggerError
+from debugger.errors import DebuggerError, SqlError
 from debugger.importers import Following, LogRecord
 from debugger.receiver.status import Status
 from debugger.replay.model import (
@@ -241,6 +243,26 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
     )  # fmt: skip
 
 
+class FakeDesk:
+    """Implements ``debugger.tui.session.SqlDesk``: one row, whatever is asked."""
+
+    def names(self) -> SqlNames:
+        return SqlNames({"calls": (("trace_id", "VARCHAR"), ("model", "VARCHAR"))}, ("count",))
+
+    def ask(self, text: str) -> ResultView:
+        if "nope" in text:
+            raise SqlError("there is no nope", line=1, column=text.index("nope") + 1)
+        rows = [("a" * 32, f"{2:016x}", "gpt-4o-mini", 277, None)] * (0 if "false" in text else 3)
+        types = [("trace_id", "VARCHAR"), ("span_id", "VARCHAR"), ("model", "VARCHAR"), ("n", "BIGINT"), ("x", "JSON")]
+        return result_view(types, rows)
+
+    def write(self, text: str, path: Path, *, overwrites: bool) -> int:
+        return 3
+
+    def stop(self) -> None:
+        pass
+
+
 class FakeSession:
     """Implements ``debugger.tui.session.Session``. Counts its calls; ``gate`` holds a replay or load back."""
 
@@ -265,6 +287,7 @@ class FakeSession:
         self.changes = 0
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
+        self.sql = FakeDesk()
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)

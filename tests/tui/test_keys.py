@@ -26,6 +26,7 @@ PLACES = {
     "issues": ["i"],
     "lineage": ["enter", "H", "x", "enter"],
     "notebook": ["B"],
+    "query": ["Q"],
 }
 
 SMALL = (60, 16)
@@ -158,7 +159,7 @@ def test_the_help_begins_with_what_the_signs_mean():
 
 
 @pytest.mark.parametrize("leave", sorted(LEAVING))
-@pytest.mark.parametrize("place", [place for place in PLACES if place != "filter"])
+@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("filter", "query")])
 def test_q_leaves_from_everywhere(place, leave):
     async def scene(desk: Desk) -> None:
         await desk.press(*PLACES[place])
