@@ -10,9 +10,10 @@ from typing import Final
 from .filter_language import Completion
 
 _WORDS: Final = (
-    "select from where group by order having limit join left on using and or not in is null like ilike between case "
-    "when then else end as distinct with union all exists desc asc filter over partition qualify unnest cast explain "
-    "nulls last first true false interval offset inner cross sample except replace"
+    "all and as asc between by case cast cross desc distinct else end except exists explain false filter "
+    "first from group having ilike in inner interval is join last left like limit not null nulls offset "
+    "on or order over partition qualify replace sample select then true union unnest using when where "
+    "with"
 )
 KEYWORDS: Final = tuple(_WORDS.split())
 _PIECE: Final = re.compile(

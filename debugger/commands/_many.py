@@ -8,9 +8,10 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ReplayError
@@ -43,11 +44,11 @@ def _number(word: str) -> int:
 def replay_many(
     trace_ids: Sequence[str], one: Callable[[str, Callable[[], bool]], ReplayReport], args: Namespace
 ) -> list[ReplayReport]:
-    """The reports, in the order of the traces.
+    """The reports, in the order of the traces; fewer than traces where the user broke off.
+
+    Then the replays that ran have been ended, and count as not done.
 
     Args: one: replays one trace, given its id and what tells that it is cancelled; must not raise what is of the trace.
-
-    Raises: KeyboardInterrupt: the user broke off; the replays that ran have been ended.
     """
     workers = min(len(trace_ids), args.jobs or os.cpu_count() or 1)
     stop = threading.Event()
@@ -61,14 +62,15 @@ def replay_many(
                 for future in ended:
                     report = done[waiting.pop(future)] = future.result()
                     bar.count(report)
-        except BaseException:
+        except BaseException as fault:
             stop.set()
             for future in waiting:
                 future.cancel()
-            raise
+            if not isinstance(fault, KeyboardInterrupt):
+                raise
         finally:
             bar.clear()
-    return [done[trace_id] for trace_id in trace_ids]
+    return [done[trace_id] for trace_id in trace_ids if trace_id in done]
 
 
 class _Bar:
@@ -106,8 +108,46 @@ class _Bar:
             sys.stderr.flush()
 
 
-def summary_text(
-    reports: Sequence[ReplayReport], rows: Sequence[TraceRow], text_of: Callable[[ReplayReport], str]
+def written(
+    args: Namespace,
+    asked: Sequence[str],
+    reports: Sequence[ReplayReport],
+    rows: Sequence[TraceRow],
+    text_of: Callable[[ReplayReport], str],
+    extra: Mapping[str, object] = MappingProxyType({}),
+) -> str:
+    """The reports as text or JSON, as the words ask for; the JUnit file is written, where one is wanted.
+
+    Args: asked: the traces that were to be replayed. extra: what the JSON of a single report has beside it.
+
+    Raises: ReplayError: the file cannot be written.
+    """
+    from ..replay.report import report_to_json
+    from ._json import dump
+
+    if args.junit:
+        _write_junit(args.junit, asked, reports, rows, text_of)
+    if args.json:
+        found = [report_to_json(report) for report in reports]
+        return dump(found if len(asked) > 1 else {**found[0], **extra}, indent=2) + "\n"
+    return _summary_text(len(asked), reports, rows, text_of) if len(asked) > 1 else text_of(reports[0])
+
+
+def exit_code_of(args: Namespace, asked: Sequence[str], reports: Sequence[ReplayReport]) -> int:
+    """0 where every trace was replayed and came out as recorded, else 1.
+
+    Raises: KeyboardInterrupt: the user broke off.
+    """
+    from ..replay.report import is_yes
+
+    if len(reports) < len(asked):
+        raise KeyboardInterrupt
+    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
+    return int(unsaved or not all(map(is_yes, reports)))
+
+
+def _summary_text(
+    asked: int, reports: Sequence[ReplayReport], rows: Sequence[TraceRow], text_of: Callable[[ReplayReport], str]
 ) -> str:
     """One line for each trace that came out as recorded, the whole report of the others, and the totals."""
     from ..analysis.replay_view import counts_text, headline
@@ -123,13 +163,19 @@ def summary_text(
         else:
             bad.append(f"{title}\n{text_of(report)}\n")
     total = f"{len(good)} of {len(reports)} traces came out as recorded\n"
+    if len(reports) < asked:
+        total += f"broken off: {asked - len(reports)} of {asked} traces were not replayed to their end\n"
     return "".join(good) + ("\n" if good and bad else "") + "\n".join(bad) + total
 
 
-def write_junit(
-    path: Path, reports: Sequence[ReplayReport], rows: Sequence[TraceRow], text_of: Callable[[ReplayReport], str]
+def _write_junit(
+    path: Path,
+    asked: Sequence[str],
+    reports: Sequence[ReplayReport],
+    rows: Sequence[TraceRow],
+    text_of: Callable[[ReplayReport], str],
 ) -> None:
-    """The results in the form that test servers read.
+    """The results in the form that test servers read; traces that were asked for and have no report were skipped.
 
     Raises: ReplayError: the file cannot be written.
     """
@@ -138,17 +184,21 @@ def write_junit(
     from ..replay.report import is_yes
 
     named = {row.trace_id: row for row in rows}
+    done = {report.job.trace_id: report for report in reports}
     bad = sum(not is_yes(report) for report in reports)
-    suite = xml.Element("testsuite", name="retrospan replay", tests=str(len(reports)), failures=str(bad), errors="0")
-    for report in reports:
-        row = named.get(report.job.trace_id)
+    counts = {"tests": len(asked), "failures": bad, "errors": 0, "skipped": len(asked) - len(done)}
+    suite = xml.Element("testsuite", {name: str(count) for name, count in counts.items()}, name="retrospan replay")
+    for trace_id in asked:
+        row, report = named.get(trace_id), done.get(trace_id)
         case = xml.SubElement(
             suite,
             "testcase",
             classname=_printable((row.service if row else None) or "trace"),
-            name=_printable(f"{row.name if row else ''} {report.job.trace_id}".strip()),
+            name=_printable(f"{row.name if row else ''} {trace_id}".strip()),
         )
-        if not is_yes(report):
+        if report is None:
+            xml.SubElement(case, "skipped", message="broken off before it was replayed to its end")
+        elif not is_yes(report):
             why = report.first_divergence.reason if report.first_divergence else report.error or report.ended
             failure = xml.SubElement(case, "failure", message=_printable(why), type=report.ended)
             failure.text = _printable(text_of(report))

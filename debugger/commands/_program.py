@@ -73,9 +73,7 @@ def add_shared(parser: object) -> None:
 
 def replay(args: Namespace) -> int:
     """Run the program of the words after ``--``, once for each trace."""
-    from ..replay.report import is_yes, report_to_json
     from . import _many
-    from ._json import dump
     from .replay import text_of_report
 
     if args.agent or args.input or args.rebuild or args.set or args.edit:
@@ -95,20 +93,12 @@ def replay(args: Namespace) -> int:
                 _prepare(store, args, trace_id)
             reports = _many.replay_many(chosen, partial(_one_of_many, store, args), args)
         rows = store.traces()
-    if args.junit:
-        _many.write_junit(args.junit, reports, rows, text_of_report)
-    if args.json:
-        found = [report_to_json(report) for report in reports]
-        sys.stdout.write(dump(found if len(chosen) > 1 else found[0] | extra, indent=2) + "\n")
-    elif len(chosen) > 1:
-        sys.stdout.write(_many.summary_text(reports, rows, text_of_report))
-    else:
-        # Standard output is the program's.
-        sys.stderr.write(text_of_report(reports[0]))
+    text = _many.written(args, chosen, reports, rows, text_of_report, extra)
+    # Where one program ran, standard output is the program's.
+    (sys.stdout if args.json or len(chosen) > 1 else sys.stderr).write(text)
     if any(report.ended == "cancelled" for report in reports):
-        return 130
-    unsaved = args.output is not None and any(report.trace_fault is not None for report in reports)
-    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
+        raise KeyboardInterrupt
+    return _many.exit_code_of(args, chosen, reports) or exit_code(args, summary)
 
 
 def _chosen(store: Store, args: Namespace) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DebuggerError, ReplayError
 from . import _many, _program
@@ -21,8 +21,16 @@ if TYPE_CHECKING:
     from runtime.journal import ReplayRow
 
     from ..replay.model import Edit, Mode, ReplayJob, ReplayReport
+    from ..replay.process import Children
     from ..replay.recording import Recording
     from ..store import Store
+
+
+class _Among(NamedTuple):
+    """What the replays of several traces share."""
+
+    children: Children
+    cancelled: Callable[[], bool]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -81,8 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Replay the chosen trace, or each trace of the input; exit 1 when one of them did not come out the same."""
-    from ..replay.report import is_yes, report_to_json
-    from ._json import dump
+    from ..replay.process import Children
 
     if args.program is not None:
         return _program.replay(args)
@@ -95,28 +102,22 @@ def run(args: Namespace) -> int:
         else:
             if args.mode == "live":
                 _agree_on_cost(f" There are {len(chosen)} traces; `--trace` with one of them estimates it.", args)
-            one = partial(_replay_or_say_why, store, args)
-            reports = _many.replay_many(chosen, one, args)
+            with Children() as children:
+                one = partial(_replay_or_say_why, store, args, children)
+                reports = _many.replay_many(chosen, one, args)
         rows = store.traces()
-    if args.junit:
-        _many.write_junit(args.junit, reports, rows, text_of_report)
-    if args.json:
-        found = [report_to_json(report) for report in reports]
-        sys.stdout.write(dump(found if len(chosen) > 1 else found[0], indent=2) + "\n")
-    elif len(chosen) > 1:
-        sys.stdout.write(_many.summary_text(reports, rows, text_of_report))
-    else:
-        sys.stdout.write(text_of_report(reports[0]))
-    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
-    return exit_code(args, summary) or int(unsaved or not all(map(is_yes, reports)))
+    sys.stdout.write(_many.written(args, chosen, reports, rows, text_of_report))
+    return _many.exit_code_of(args, chosen, reports) or exit_code(args, summary)
 
 
-def _replay_or_say_why(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool]) -> ReplayReport:
+def _replay_or_say_why(
+    store: Store, args: Namespace, children: Children, trace_id: str, cancelled: Callable[[], bool]
+) -> ReplayReport:
     """One of several: what cannot be replayed is reported, and the others go on."""
     from runtime.errors import RuntimeFault
 
     try:
-        return _replay(store, args, trace_id, cancelled)
+        return _replay(store, args, trace_id, _Among(children, cancelled))
     except (DebuggerError, RuntimeFault) as fault:
         why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
         return failed_report(args, trace_id, why)
@@ -173,8 +174,8 @@ def _input(text: str | None) -> dict[str, Any] | None:
     return given
 
 
-def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[], bool] | None = None) -> ReplayReport:
-    """Replay one trace; ``cancelled`` is given where it is one of several, whose progress is shown together."""
+def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None = None) -> ReplayReport:
+    """Replay one trace; ``among`` is given where it is one of several, whose progress is shown together."""
     from ..replay.model import ReplayJob
     from ..replay.run import run_replay, stop_here
 
@@ -194,10 +195,10 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
         edits=_edits(args),
         named_tools=_named_tools(args),
     )
-    if "ask" in (job.mode, job.tools) and cancelled is not None:
+    if "ask" in (job.mode, job.tools) and among is not None:
         raise ReplayError("ask mode is for one trace", hint="choose one with --trace")
     on_ask = terminal_prompt() if "ask" in (job.mode, job.tools) else stop_here
-    if cancelled is None:
+    if among is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
             from ..replay.plan import estimate_of
@@ -205,8 +206,8 @@ def _replay(store: Store, args: Namespace, trace_id: str, cancelled: Callable[[]
             _agree_on_cost(estimate_of(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
-        if cancelled is not None:
-            return run_replay(recording, job, file, cancelled=cancelled)
+        if among is not None:
+            return run_replay(recording, job, file, cancelled=among.cancelled, children=among.children)
         report = run_replay(recording, job, file, on_call=progress(), on_ask=on_ask)
     for line in report.printed:
         say(f"the agent printed: {line}")

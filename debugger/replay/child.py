@@ -2,7 +2,8 @@
 
 Runs isolated (``-I``), so nothing of the user's can reach the screen's process: prints, ``sys.exit``, blocking calls,
 tracer providers. Reads one job as a JSON line from a private descriptor, writes JSON lines to another; a further line
-from the parent, or its end, means cancel. Imports nothing heavy of the debugger.
+from the parent, or its end, means cancel. After a job that runs no code of the user's it may wait for another. Imports
+nothing heavy of the debugger.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import itertools
 import json
 import logging
 import os
+import queue
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -51,6 +54,7 @@ BLOCKED_EVENTS = frozenset(
 PROGRAM_EVENTS = frozenset(("os.exec", "os.posix_spawn", "os.startfile", "os.system", "subprocess.Popen"))
 """What Python tells an audit hook before it starts a program; ``os.spawn*`` is a fork and ``os.exec``."""
 
+CANCEL = "cancel\n"
 _MOST_TRACEBACK = 200
 """Lines of a traceback that are told, half of them from its beginning."""
 _LONGEST_LINE = 2000
@@ -66,8 +70,11 @@ class ProgramBlockedError(PermissionError):
     """A strict replay starts no programs."""
 
 
+@cache
 def block_the_world() -> None:
     """Refuse what Python's sockets do towards the outside, and the start of programs. Cannot be undone in this process.
+
+    Only the first call does anything.
 
     Holds for all code that goes through the modules ``socket``, ``subprocess`` and ``os``, and in processes that are
     forked; not for C code that calls the system itself (also through ``ctypes``), nor for interpreters that
@@ -187,6 +194,19 @@ class _TraceFault(logging.Filter):
         return False
 
 
+@contextmanager
+def _trace_fault() -> Iterator[_TraceFault]:
+    fault = _TraceFault()
+    loggers = [logging.getLogger(name) for name in ("runtime.trace._emitter", "runtime.agents._run")]
+    for logger in loggers:
+        logger.addFilter(fault)
+    try:
+        yield fault
+    finally:
+        for logger in loggers:
+            logger.removeFilter(fault)
+
+
 def _way_of(error: BaseException) -> list[str]:
     """The traceback, line by line, in bounded size: a message can be megabytes long, a recursion endless."""
     lines = "".join(traceback.format_exception(error)).splitlines()
@@ -196,8 +216,47 @@ def _way_of(error: BaseException) -> list[str]:
     return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…" for line in lines]
 
 
+class Orders:
+    """The lines from the parent. A thread reads them while a job runs; the one that it has read too far is kept."""
+
+    def __init__(self, commands: TextIO) -> None:
+        self._commands = commands
+        self._is_read_ahead = False
+        self._ahead: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._over = threading.Event()
+
+    def next_job(self) -> str:
+        """The next job as text, blocking until there is one; empty at the end of the pipe."""
+        if self._is_read_ahead:
+            self._is_read_ahead = False
+            return self._ahead.get()
+        return self._commands.readline()
+
+    def watch(self, take: Callable[[str], bool], cancel: Callable[[], None]) -> None:
+        """Read on in a thread: what is taken is an answer, and anything else, or the end of the pipe, means cancel."""
+        self._over = over = threading.Event()
+        self._is_read_ahead = True
+        threading.Thread(target=self._read, args=(take, cancel, over), daemon=True).start()
+
+    def job_is_over(self) -> None:
+        """To be called before the parent is told so: then the next line is a job."""
+        self._over.set()
+
+    def _read(self, take: Callable[[str], bool], cancel: Callable[[], None], over: threading.Event) -> None:
+        text = ""
+        try:
+            while (text := self._commands.readline()) and not over.is_set() and take(text):
+                pass
+        except (OSError, ValueError):
+            text = ""  # the agent has closed the descriptor; the parent has other ways to end it
+        else:
+            if not over.is_set():
+                cancel()
+        self._ahead.put(text)
+
+
 async def replay(
-    job: dict[str, Any], function: Callable[..., Any], tell: Callable[[dict[str, Any]], None], commands: TextIO
+    job: dict[str, Any], function: Callable[..., Any], tell: Callable[[dict[str, Any]], None], orders: Orders
 ) -> dict[str, Any]:
     """Run the job; the closing message."""
     recording = snapshot_from_json(job["recording"])
@@ -235,33 +294,25 @@ async def replay(
     loop.set_exception_handler(lambda loop, c: None if session.stopped else loop.default_exception_handler(c))
     cancelled = threading.Event()
 
-    def watch() -> None:
-        try:
-            while line.take(commands.readline(), loop):
-                pass
-        except (OSError, ValueError):
-            return  # the agent has closed the descriptor; the parent has other ways to end it
-        # Also at the end of the pipe: then the parent is gone, and nobody waits for the result.
+    def cancel() -> None:
         cancelled.set()
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(task.cancel)
 
-    trace_fault = _TraceFault()
-    for name in ("runtime.trace._emitter", "runtime.agents._run"):
-        logging.getLogger(name).addFilter(trace_fault)
-    threading.Thread(target=watch, daemon=True).start()
+    orders.watch(lambda text: line.take(text, loop), cancel)
     end: dict[str, Any] = {"type": "end", "ended": "done", "output": None, "error": None}
-    try:
-        end["output"] = json_safe(await task)[0]
-        if job["script"] is None:
-            # A rebuilt agent leaves out by its making what it cannot make again, and says so in its notes.
-            session.finish()
-    except ReplayStop as stop:
-        end["ended"] = stop.reason
-    except BaseException as error:  # noqa: BLE001 - the border to the user's code: reported, not lost
-        end["ended"] = "cancelled" if cancelled.is_set() else "failed"
-        end["error"] = type_name_of(error).to_json()
-        end["traceback"] = _way_of(error)
+    with _trace_fault() as trace_fault:
+        try:
+            end["output"] = json_safe(await task)[0]
+            if job["script"] is None:
+                # A rebuilt agent leaves out by its making what it cannot make again, and says so in its notes.
+                session.finish()
+        except ReplayStop as stop:
+            end["ended"] = stop.reason
+        except BaseException as error:  # noqa: BLE001 - the border to the user's code: reported, not lost
+            end["ended"] = "cancelled" if cancelled.is_set() else "failed"
+            end["error"] = type_name_of(error).to_json()
+            end["traceback"] = _way_of(error)
     if session.stopped:
         # An agent may swallow the stop; what it then returns is no result.
         end |= {"ended": session.stopped, "output": None, "error": None}
@@ -310,28 +361,37 @@ def main(read_fd: int, write_fd: int) -> None:
             # Line by line, so that what was printed is not lost when the program dies.
             stream.reconfigure(line_buffering=True)
     threading.Thread(target=_end_with_parent, args=(os.getppid(), leave), daemon=True).start()
-    job = json.loads(commands.readline())
-    sys.argv = [job["file"] or job["module"] or "retrospan"]
-    if job["mode"] == "strict" and job["tools"] == "strict":
-        block_the_world()
-    end: dict[str, Any]
-    try:
-        function = load_function(job)
-    except BaseException as error:  # noqa: BLE001 - whatever the user's module raises on import, sys.exit included
-        end = {"type": "end", "ended": "not_loaded", "error": type_name_of(error).to_json()}
-    else:
+    orders = Orders(commands)
+    while (text := orders.next_job()) and text != CANCEL:
+        job = json.loads(text)
+        end = _end_of(job, tell, orders)
+        end["waits"] = job["then_waits"] and end["ended"] not in ("not_loaded", "cancelled")
+        orders.job_is_over()
         try:
-            end = asyncio.run(replay(job, function, tell, commands))
-        except BaseException as error:  # noqa: BLE001 - sys.exit in a task goes past the task and ends the loop
-            end = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json()}
-            end["traceback"] = _way_of(error)
-    try:
-        tell(end)
-    except (ValueError, RecursionError) as fault:
-        why = {"type": type(fault).__name__, "message": f"the result cannot be written as JSON: {fault}"}
-        tell({"type": "end", "ended": "failed", "error": why})
+            tell(end)
+        except (ValueError, RecursionError) as fault:
+            why = {"type": type(fault).__name__, "message": f"the result cannot be written as JSON: {fault}"}
+            tell({"type": "end", "ended": "failed", "error": why, "waits": end["waits"]})
+        if not end["waits"]:
+            break
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the agent may have closed them
             stream.flush()
     # Threads of blocking tools must not keep a finished replay alive.
     leave(0)
+
+
+def _end_of(job: dict[str, Any], tell: Callable[[dict[str, Any]], None], orders: Orders) -> dict[str, Any]:
+    """Do the job; the closing message, whatever the user's code does."""
+    sys.argv = [job["file"] or job["module"] or "retrospan"]
+    if job["mode"] == "strict" and job["tools"] == "strict":
+        block_the_world()
+    try:
+        function = load_function(job)
+    except BaseException as error:  # noqa: BLE001 - whatever the user's module raises on import, sys.exit included
+        return {"type": "end", "ended": "not_loaded", "error": type_name_of(error).to_json()}
+    try:
+        return asyncio.run(replay(job, function, tell, orders))
+    except BaseException as error:  # noqa: BLE001 - sys.exit in a task goes past the task and ends the loop
+        end: dict[str, Any] = {"type": "end", "ended": "failed", "error": type_name_of(error).to_json()}
+        return end | {"traceback": _way_of(error)}

@@ -41,6 +41,8 @@ class End:
     """What the model calls used that were done for real."""
     trace_fault: str | None = None
     """Why the replay's own trace could not be written; None when it was."""
+    waits: bool = False
+    """The child stays, and waits for its next job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

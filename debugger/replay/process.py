@@ -13,9 +13,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -43,15 +42,12 @@ _START: Final = (
 
 
 class ChildProcess:
-    """One child, from its start to its end. Use as a context manager: leaving it always ends the child.
+    """One child, from its start to its end. Use as a context manager: leaving it always ends the child."""
 
-    Raises: ReplayError: the job is nested too deep to be handed over.
-    """
-
-    def __init__(self, job: dict[str, Any], *, cancelled: Callable[[], bool] = lambda: False) -> None:
-        text = _job_text(job)
+    def __init__(self) -> None:
         self.was_cancelled = False
-        self._cancelled = cancelled
+        self.waits = False
+        """True once it has ended its job and waits for the next."""
         self._printed = Printed()
         self._writing = threading.Lock()
         self._ending = threading.Lock()
@@ -76,13 +72,15 @@ class ChildProcess:
         os.close(news_write)
         self._printing = threading.Thread(target=self._collect, daemon=True)
         self._printing.start()
-        # In a thread of its own: a job larger than the pipe's buffer would wait for a child that died at once.
-        threading.Thread(target=self._send, args=(text,), daemon=True).start()
 
     def __enter__(self) -> ChildProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the child if it still runs, and what belongs to it."""
         self.stop()
         self._printing.join(timeout=PATIENCE_S)
         # A program that left the session may hold the other end of this pipe; then the reading thread keeps it, and
@@ -104,13 +102,33 @@ class ChildProcess:
         """What the user's program printed, line by line; a flood with its middle left out."""
         return self._printed.lines()
 
-    def messages(self) -> Iterator[ReplayRow | Ask | End]:
-        """The child's messages as they come, until it ends. Cancelling ends it, politely at first."""
-        threading.Thread(target=self._watch, daemon=True).start()
+    def run(
+        self, job: dict[str, Any], *, cancelled: Callable[[], bool] = lambda: False
+    ) -> Iterator[ReplayRow | Ask | End]:
+        """The child's messages on a job as they come, until it ends. Cancelling ends it, politely at first.
+
+        Raises: ReplayError: the job is nested too deep to be handed over.
+        """
+        text = _job_text(job)
+        self.waits = False
+        # In a thread of its own: a job larger than the pipe's buffer would wait for a child that died at once.
+        threading.Thread(target=self._send, args=(text,), daemon=True).start()
+        over = threading.Event()
+        threading.Thread(target=self._watch, args=(cancelled, over), daemon=True).start()
+        try:
+            yield from self._messages()
+        finally:
+            over.set()
+
+    def _messages(self) -> Iterator[ReplayRow | Ask | End]:
         for line in self._lines():
             message = read_news(line)
             if message is None:
                 continue
+            if isinstance(message, End) and message.waits:
+                self.waits = True
+                yield message
+                return
             yield message
             if isinstance(message, End):
                 # It has said its last word, and is only given the time to leave.
@@ -187,13 +205,12 @@ class ChildProcess:
         except OSError:
             return  # the child has closed its end; the next urge follows
 
-    def _watch(self) -> None:
-        while self._process.poll() is None:
-            if self._cancelled():
+    def _watch(self, cancelled: Callable[[], bool], over: threading.Event) -> None:
+        while not over.wait(0.05) and self._process.poll() is None:
+            if cancelled():
                 self.was_cancelled = True
                 self.stop()
                 return
-            time.sleep(0.05)
 
     def _send(self, text: str) -> None:
         data = memoryview(text.encode() + b"\n")
@@ -209,6 +226,42 @@ class ChildProcess:
         fd = self._process.stdout.fileno()
         while block := os.read(fd, _BLOCK_BYTES):
             self._printed.add(block)
+
+
+class Children:
+    """Children that do one job after the other, so that not each job needs an interpreter of its own.
+
+    For jobs that run no code of the user's: nothing of one job is left for the next. As a context manager; leaving it
+    ends them all. May be asked from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[ChildProcess] = []
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            for child in self._idle:
+                child.close()
+            self._idle.clear()
+
+    @contextmanager
+    def one(self) -> Iterator[ChildProcess]:
+        """A child that waits for a job, or a new one; kept where it waits for the next job afterwards."""
+        with self._lock:
+            child = self._idle.pop() if self._idle else None
+        child = child or ChildProcess()
+        try:
+            yield child
+        finally:
+            if child.waits and not child.was_cancelled:
+                with self._lock:
+                    self._idle.append(child)
+            else:
+                child.close()
 
 
 def _job_text(job: dict[str, Any]) -> str:

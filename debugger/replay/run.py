@@ -16,7 +16,7 @@ from .choice import Program, find_program, shown
 from .edits import resolve
 from .model import ReplayJob, ReplayReport
 from .news import Ask, ChildError, End
-from .process import ChildProcess
+from .process import ChildProcess, Children
 from .reconstruct.build import Rebuilt
 from .reconstruct.script import RecordedEnd, script_to_json
 from .recording import Recording
@@ -35,6 +35,7 @@ def run_replay(
     on_call: Callable[[ReplayRow], None] = lambda row: None,
     cancelled: Callable[[], bool] = lambda: False,
     on_ask: Callable[[Question], Supplied] = stop_here,
+    children: Children | None = None,
 ) -> ReplayReport:
     """Run the job in a child process; blocks until it has ended.
 
@@ -46,6 +47,7 @@ def run_replay(
         cancelled: asked often; True ends the child.
         on_ask: in ``ask`` mode, what the user says to a call that the recording cannot answer; blocks as long as it
             takes.
+        children: where the child comes from that runs rebuilt agents, if there are many; their jobs are of one mode.
 
     Raises:
         RestoreError: the cut cannot be restored.
@@ -69,8 +71,10 @@ def run_replay(
     end: End | None = None
     told = program.shown_by if isinstance(program, Rebuilt) else {}
     message = _message(recording, job, cut, program, trace_file) | {"edits": edits.to_json()}
-    with ChildProcess(message, cancelled=cancelled) as child:
-        for news in child.messages():
+    # Code of the user's gets a process of its own: what it leaves behind there must not reach the next replay.
+    shares = children is not None and isinstance(program, Rebuilt) and not job.named_tools
+    with children.one() if children is not None and shares else ChildProcess() as child:
+        for news in child.run(message | {"then_waits": shares}, cancelled=cancelled):
             if isinstance(news, End):
                 end = _end_with_spans(news, told)
             elif isinstance(news, Ask):

@@ -227,6 +227,37 @@ def test_results_that_only_the_next_request_shows_answer_the_tools():
     assert set(rebuilt.shown_by.values()) == {calls[1].span_id}
 
 
+def lost(number: int, start: int, end: int, asked: Sequence[Message]) -> Call:
+    """A model call whose answer was streamed past its span."""
+    return replace(llm(number, start, end, asked, None), output_messages=None, lost="the answer was not recorded")
+
+
+def test_an_answer_that_no_span_holds_is_the_one_that_the_next_request_shows():
+    first = [user("weather?")]
+    # Some producers write text and tool calls of one answer as two messages.
+    asked = [*first, *said("Let me look."), *calling(("c1", "look", {"at": "Lyon"})), result("c1", "rain")]
+    rebuilt, played = check_same(
+        lost(1, 0, 10, first),
+        llm(2, 20, 30, asked, said("Rain.")),
+        notes=3,
+    )
+    assert rebuilt.notes[1] == "1 answer taken from the next request or the agent's result, since no span holds it"
+    assert [(call.kind, call.status) for call in played.session.rows] == [
+        ("llm", "hit"),
+        ("tool", "hit"),
+        ("llm", "hit"),
+    ]
+
+
+def test_the_last_answer_is_what_the_agent_gave_back_and_else_not_known():
+    agent = call_at("agent", 9, 0, 100, agent_name="a", result="Rain.", has_result=True)
+    inside = replace(lost(1, 10, 20, [user("weather?")]), parent_span_id=agent.span_id)
+    check_same(agent, inside, notes=1)
+    ends = rebuild(of_calls(replace(agent, has_result=False, result=None), inside)).end
+    before = llm(2, 1, 5, [user("hello")], said("Hello."))
+    assert (ends.is_known, rebuild(of_calls(before, lost(3, 6, 9, [user("and?")]))).end.is_known) == (False, False)
+
+
 def test_calls_without_ids_are_answered_in_order():
     asked = [user("What?")]
     answer = calling((None, "look", {"at": "x"}), (None, "look", {"at": "y"}))

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
-from debugger.analysis.sql_completion import SqlNames
-from debugger.analysis.sql_view import ResultView, result_view
 from debugger.analysis.state_changes import StateChange
-from debugger.errors import DebuggerError, SqlError
+from debugger.errors import DebuggerError
 from debugger.importers import Following, LogRecord
 from debugger.receiver.status import Status
 from debugger.replay.model import (
@@ -43,10 +41,9 @@ from runtime.messages import (
     Usage,
 )
 from runtime.trace import Span, SpanEvent, SpanLink
+from tests.tui.fake_desk import FakeDesk
 
-T0 = 1_764_424_931_000_000_000
-"""29 Nov 2025 14:02:11 UTC."""
-
+T0 = 1_764_424_931_000_000_000  # 29 Nov 2025 14:02:11 UTC.
 MS = 1_000_000
 
 
@@ -241,26 +238,6 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
         ),
         printed=("planning…",),
     )  # fmt: skip
-
-
-class FakeDesk:
-    """Implements ``debugger.tui.session.SqlDesk``: one row, whatever is asked."""
-
-    def names(self) -> SqlNames:
-        return SqlNames({"calls": (("trace_id", "VARCHAR"), ("model", "VARCHAR"))}, ("count",))
-
-    def ask(self, text: str) -> ResultView:
-        if "nope" in text:
-            raise SqlError("there is no nope", line=1, column=text.index("nope") + 1)
-        rows = [("a" * 32, f"{2:016x}", "gpt-4o-mini", 277, None)] * (0 if "false" in text else 3)
-        types = [("trace_id", "VARCHAR"), ("span_id", "VARCHAR"), ("model", "VARCHAR"), ("n", "BIGINT"), ("x", "JSON")]
-        return result_view(types, rows)
-
-    def write(self, text: str, path: Path, *, overwrites: bool) -> int:
-        return 3
-
-    def stop(self) -> None:
-        pass
 
 
 class FakeSession:

@@ -13,9 +13,10 @@ from runtime.messages import Call, Json, parse_json_text
 
 from ...errors import ReplayError
 from ..recording import Recording
+from .elsewhere import answers_elsewhere, results_elsewhere
 from .ends import recorded_end
 from .script import AgentStep, Derived, Given, RecordedEnd, ResultsOf, Script, Step, ToolStep, Turn, TurnStep
-from .steps import ROOT, Layout, Steps, layout_of, results_elsewhere
+from .steps import ROOT, Layout, Steps, layout_of
 from .turns import Turns, turns_of
 
 RUN_SPAN: Final = "the run"
@@ -62,9 +63,13 @@ def rebuild(recording: Recording) -> Rebuilt:
             hint="load the trace together with its log records, or record it with message content switched on",
         )
     layout = layout_of(recording.calls)
+    recorded, completed = answers_elsewhere(recording.calls, layout)
+    if completed:
+        layout = layout_of(recorded)
+        llms = [call for call in recorded if call.kind == "llm"]
     turns = turns_of(llms, {call.span_id: layout.frame_of(call.span_id) for call in llms})
     steps = Steps(layout, turns)
-    calls, shown_by = results_elsewhere(recording.calls, turns, steps.taken)
+    calls, shown_by = results_elsewhere(recorded, turns, steps.taken)
     if shown_by:
         layout = layout_of(calls)
         steps = Steps(layout, turns)
@@ -77,7 +82,7 @@ def rebuild(recording: Recording) -> Rebuilt:
         recording=Recording(recording.trace_id, _under_a_run(calls, recording, layout), recording.sources),
         shown_by=shown_by,
         end=recorded_end(script),
-        notes=tuple(_notes(script, shown_by, recording.calls)),
+        notes=tuple(_notes(script, shown_by, completed, recording.calls)),
         lacks_content=any(not turn.is_known for turn in script.turns),
     )
 
@@ -169,7 +174,7 @@ def _derived(slot: Given, arguments: Json) -> Given:
 # What is said about it -----------------------------------------------------------------------------------
 
 
-def _notes(script: Script, shown_by: Mapping[str, str], calls: Sequence[Call]) -> Iterator[str]:
+def _notes(script: Script, shown_by: Mapping[str, str], completed: int, calls: Sequence[Call]) -> Iterator[str]:
     slots = [slot for turn in script.turns for slot in turn.slots]
     reasons = Counter(slot.reason for slot in slots if isinstance(slot, Given))
     unknown = sum(not turn.is_known for turn in script.turns)
@@ -179,6 +184,8 @@ def _notes(script: Script, shown_by: Mapping[str, str], calls: Sequence[Call]) -
         yield f"{_of(reasons['input'], 'later message')} of the user given as recorded"
     if reasons["rewritten"]:
         yield f"{_of(reasons['rewritten'], 'message')} given as recorded: the trace does not tell how the program made"
+    if completed:
+        yield f"{_of(completed, 'answer')} taken from the next request or the agent's result, since no span holds it"
     if shown_by:
         yield f"{_of(len(shown_by), 'tool result')} taken from the next request, since the tool has no span"
     loose = sum(ref is None for slot in slots if isinstance(slot, ResultsOf) for ref in slot.refs)

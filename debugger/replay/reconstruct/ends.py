@@ -61,6 +61,7 @@ def recorded_end(script: Script) -> RecordedEnd:
         return RecordedEnd(is_known=True, error=error)
     source = final_source(script)
     is_known = root.has_ended and source is not None and all(_has_ended(step) for step in root.steps)
+    is_known = is_known and not _ends_unheard(script, root)
     return RecordedEnd(is_known=is_known, output=root.result if root.has_result else recorded_value(script, source))
 
 
@@ -97,6 +98,18 @@ def turns_in(step: Step) -> Iterator[int]:
         return
     for inner in step.inside if isinstance(step, ToolStep) else step.frame.steps:
         yield from turns_in(inner)
+
+
+def _ends_unheard(script: Script, frame: Frame) -> bool:
+    """Whether a frame's last word is an answer that the trace does not hold, so that another would be taken for it."""
+    if frame.has_result:
+        return False
+    source = source_of(script, frame.steps, None, False)
+    place = next((i for i, step in enumerate(frame.steps) if step is source), -1)
+    asked = [script.turns[n] for step in frame.steps[place + 1 :] for n in turns_in(step)]
+    if any(turn.answer is None and turn.error is None for turn in asked):
+        return True
+    return isinstance(source, AgentStep) and _ends_unheard(script, source.frame)
 
 
 def _failure(script: Script, step: Step) -> tuple[str, str] | None:

@@ -7,12 +7,12 @@ no calls, only group and do not count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec import structs
 
-from runtime.messages import Call, Json, ToolCallPart, text_of
+from runtime.messages import Call, ToolCallPart, text_of
 
 from .forms import same
 from .script import AgentStep, Frame, Ref, Step, ToolStep, TurnStep
@@ -289,62 +289,3 @@ def _with_fatal(steps: list[Step], above: Call | None) -> list[Step]:
 
 def _error(call: Call) -> tuple[str, str] | None:
     return (call.error.type, call.error.message) if call.error else None
-
-
-def results_elsewhere(calls: Sequence[Call], turns: Turns, taken: set[Ref]) -> tuple[list[Call], dict[str, str]]:
-    """Tool calls that have no span of their own, as calls with the result that a later request shows.
-
-    Returns: all calls with those among them, and for each new span the span of the request that shows its result.
-    """
-    made: dict[str, list[Call]] = {}
-    shown_by: dict[str, str] = {}
-    for ref, (turn, result) in turns.shown.items():
-        if ref in taken:
-            continue
-        asked_in = turns.turns[ref.turn].span_id
-        call = _tool_call(calls, asked_in, turns.asked[ref], ref, result)
-        made.setdefault(asked_in, []).append(call)
-        shown_by[call.span_id] = turns.turns[turn].span_id
-    out: list[Call] = []
-    for call in calls:
-        out.append(call)
-        out.extend(made.get(call.span_id, ()) if call.kind == "llm" else ())
-    return out, shown_by
-
-
-def _tool_call(calls: Sequence[Call], asked_in: str, part: ToolCallPart, ref: Ref, result: Json) -> Call:
-    llm = next(call for call in calls if call.span_id == asked_in and call.kind == "llm")
-    time = llm.end_unix_nano or llm.start_unix_nano
-    return replace(
-        llm,
-        span_id=f"{asked_in}.{ref.place}",
-        kind="tool",
-        name=f"execute_tool {part.name}",
-        start_unix_nano=time,
-        end_unix_nano=time,
-        convention=llm.convention or "inferred",
-        model=None,
-        input_messages=None,
-        output_messages=None,
-        tool_definitions=None,
-        output_schema=None,
-        parameters={},
-        tool_name=part.name,
-        tool_call_id=part.id,
-        arguments=part.arguments,
-        result=result,
-        has_result=True,
-        usage=type(llm.usage)(),
-        finish_reasons=None,
-        error=None,
-        call_id=None,
-        content_hash=None,
-        start_seq=None,
-        end_seq=None,
-        run_id=llm.run_id,
-        lost=None,
-        served_by=None,
-        origin_span_id=None,
-        marks=(),
-        inferred=("the result is the one in the next request to the model",),
-    )
