@@ -11,22 +11,17 @@ from debugger.cli import main
 from debugger.commands import screen
 from debugger.errors import ReplayError
 from debugger.tui.store_session import StoreSession
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, Desk, drive
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 
 
-@SIZES
-def test_open_move_restore_before_and_after_replay_and_see_the_result(size):
-    narrow = size == NARROW
-
+def test_open_move_restore_before_and_after_replay_and_see_the_result():
     async def scene(desk: Desk) -> None:
         assert "travel_desk" in desk.cursor
         await desk.press("enter", *["down"] * 6)
         assert "▲ book_museum ✗" in desk.cursor
-        if narrow:
-            await desk.press("tab")
+        await desk.press("tab")
         assert "booking service returned 503" in desk.screen
         assert '"day": "2026-05-04"' in desk.screen
         await desk.press("b")
@@ -53,7 +48,7 @@ def test_open_move_restore_before_and_after_replay_and_see_the_result(size):
         assert "replay 1 of 2, came to its cut (v)" in desk.screen
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene, size)
+        drive(session, scene, NARROW)
         origin = next(row for row in session.traces() if row.origin_trace_id is None)
         branches = session.branches(origin.trace_id)
         assert [row.spans for row in branches] == [7, 14]
