@@ -12,7 +12,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from ._encode import to_text
-from ._proto_records import holder, is_good_span, is_log, log, span
+from ._proto_records import holder, is_log, log
+from ._proto_spans import is_good_span, span
 from ._proto_values import text_of
 from ._records import Batch, Context, Note, RawLog, RawSpan, is_logs
 from ._wire import BYTES, WireError, fields, varint
@@ -29,7 +30,7 @@ _EMPTY: Final = {False: re.compile(rb"(?:\x0a\x00)+"), True: re.compile(rb"(?:\x
 _METRIC_KINDS: Final = (5, 7, 9, 10, 11)
 """Gauge, sum, the two histograms, summary."""
 _NO_CONTEXT: Final = Context()
-_BATCH: Final = 1024
+_BATCH: Final = 256
 _ENOUGH: Final = 1 << 18
 """Bytes that are gathered before whole requests are looked for."""
 
