@@ -112,8 +112,10 @@ def test_no_sentence_names_a_key_by_itself():
     found = []
     for path in (Path(__file__).parents[2] / "debugger" / "tui").rglob("*.py"):
         if path.name != "keymap.py":
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            tree = ast.parse(path.read_text("utf-8"))
+            bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
                     found += [f"{path.name}: {node.value}"] if _NAMES_A_KEY.search(node.value) else []
     assert found == []
     assert _NAMES_A_KEY.search("q leaves Retrospan. d once more removes it")
