@@ -248,7 +248,7 @@ class SqlScreen(PaneScreen):
     def ask(self, text: str) -> None:
         """Ask a query, in place of one that runs."""
         if self._write.is_running:
-            self.say("The rows of the last query are still being written; esc stops that.", warning=True)
+            self.say(f"The rows of the last query are still being written; {self.key('sql.back')} stops that.", warning=True)
             return
         self._session.sql.stop()
         self._stopping = False
