@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
 def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
     """The document piece by piece: whole traces in memory are enough."""
     from ..analysis.fidelity import trace_fidelity
-    from ._json import call_to_json, dump, issue_to_json
+    from ._json import CallWriter, dump, issue_to_json
 
     yield '{"traces": ['
     for i, row in enumerate(traces):
@@ -60,8 +60,9 @@ def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
         fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id).to_json()
         yield f'{", " if i else ""}{{"trace_id": {dump(row.trace_id)}, "name": {dump(row.name)}, '
         yield f'"fidelity": {dump(fidelity)}, "calls": ['
+        writer = CallWriter()
         for j, call in enumerate(calls):
-            yield (", " if j else "") + dump(call_to_json(call))
+            yield (", " if j else "") + writer.text(call)
         yield "]}"
     yield f'], "issues": {dump([issue_to_json(row) for row in store.issues()])}}}\n'
 
