@@ -22,8 +22,8 @@ from ..replay.model import (
     ReplayReport,
 )
 from ..store.rows import SpanRow
-from .document import Builder, Document, Line, Piece, Style, json_text
-from .text import cost, duration, lines_of, one_line, visible
+from .document import Builder, Document, Line, Piece, Style, json_text, told, told_lines
+from .text import cost, duration, one_line
 from .tree import name_of
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
@@ -123,7 +123,7 @@ def result_document(report: ReplayReport) -> Document:
     if saved:
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
     if report.fidelity != "exact":
-        out.line(Piece(f"! fidelity: {one_line(report.fidelity)}", "warning"))
+        out.line(told(report.fidelity, "warning", before="! fidelity: "))
     _edits(out, report.edits)
     for i, note in enumerate(report.notes):
         out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
@@ -137,7 +137,7 @@ def result_document(report: ReplayReport) -> Document:
     _outputs(out, report)
     if report.printed:
         out.heading("the agent printed")
-        out.body("printed", [Line((Piece(visible(text), "dim"),), 2) for text in report.printed])
+        out.body("printed", [Line((piece,), 2) for text in report.printed for piece in told_lines(text, "dim")])
     if report.trace_id is not None and report.trace_fault:
         out.gap()
         out.text("fault", f"the replay's own trace could not be written: {report.trace_fault}", style="warning",
@@ -157,7 +157,7 @@ def result_document(report: ReplayReport) -> Document:
 def _edits(out: Builder, edits: Iterable[Edit]) -> None:
     """What a fork changes, word by word where it is a text."""
     for i, edit in enumerate(edits):
-        out.line(Piece("✎ ", "warning"), Piece(one_line(edit.path), "key"))
+        out.line(Piece("✎ ", "warning"), told(edit.path, "key"))
         out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
 
 
@@ -172,11 +172,11 @@ def _saved_money(report: ReplayReport) -> str:
 def _divergence(out: Builder, found: Divergence) -> None:
     glyph, style = _KIND.get(found.kind, ("·", ""))
     out.heading("first divergence")
-    out.line(Piece(f"{glyph} {one_line(found.name)}", style), Piece(f"  {one_line(found.call_id)}", "dim"), indent=2)
+    out.line(told(found.name, style, before=f"{glyph} "), told(found.call_id, "dim", before="  "), indent=2)
     out.text("reason", found.reason, indent=2, first=(Piece(f"{found.cause}: ", "strong"),))
     for i, difference in enumerate(found.differences):
         out.gap()
-        out.line(Piece(one_line(difference.part), "key"), Piece(f"  {one_line(difference.path, '')}", "dim"), indent=2)
+        out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "), indent=2)
         out.body(f"d{i}", difference_lines(difference, 4))
     if found.differences:
         out.gap()
@@ -233,11 +233,11 @@ def diff_lines(before: str, after: str, indent: int = 0) -> list[Line]:
         if change == "same":
             text = _shorten(text, first=i == 0, last=i == len(changes) - 1)
         start, end, style = _CHANGE[change]
-        for n, part in enumerate(lines_of(text)):
+        for n, part in enumerate(told_lines(text, style, before=start, after=end)):
             if n:
                 rows.append([])
-            if part or change != "same":
-                rows[-1].append(Piece(f"{start}{part}{end}", style))
+            if part.text:
+                rows[-1].append(part)
     return [Line(tuple(row), indent) for row in rows]
 
 
@@ -280,7 +280,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
                  "An agent of your own can be named when the trace is opened: retrospan FILE --agent FILE.py:NAME",
                  style="dim")  # fmt: skip
         return out.document()
-    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
+    out.line(Piece("runs       ", "dim"), told(plan.entry_point, "strong", "nothing"), hang=11)
     if plan.is_rebuilt:
         trust = Piece("made of the recorded calls alone: no program runs", "good")
     elif job.agent:

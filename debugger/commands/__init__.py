@@ -32,6 +32,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("export-test", "export_test", "write a pytest test that replays a trace", takes_program=True),
     Command("record", "record", "run a program and record what it asks of its models", takes_program=True),
     Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
+    Command("web", "web", "open the screen in a browser, on files or on the library"),
     Command("library", "library", "say what the library holds, remove traces from it, rebuild it"),
 )
 """In the order of ``--help``."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..errors import DebuggerError
 from ._input import add_library, id_word, open_library, path_word
 
 if TYPE_CHECKING:
     from ..store import Library
+
+_LOOK_S: Final = 1.0
 
 
 class NoTerminalError(DebuggerError):
@@ -34,13 +40,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Open the screen on the paths, or on the library."""
-    missing = next((path for path in args.paths if path != "-" and not Path(path).exists()), None)
-    if missing is not None:
-        raise DebuggerError(f"{missing}: no such file or folder", hint=_meant(missing))
-    if not is_terminal():
+    check(args)
+    if not is_terminal() and not is_served():
         raise NoTerminalError(
             "the screen needs a terminal, and this is none", hint="`retrospan show FILE` prints the calls as text"
         )
+    start = ((args.trace or "").lower(), (args.span or "").lower())
+    return open_screen(args.paths, args.agent, None if args.paths else open_library(args), start)
+
+
+def check(args: Namespace) -> None:
+    """Say what is wrong with the words before a screen opens.
+
+    Raises: DebuggerError.
+    """
+    missing = next((path for path in args.paths if path != "-" and not Path(path).exists()), None)
+    if missing is not None:
+        raise DebuggerError(f"{missing}: no such file or folder", hint=_meant(missing))
     if args.paths and args.library:
         raise DebuggerError("PATH and --library say two things to open", hint="name one of them")
     if "-" in args.paths:
@@ -52,8 +68,6 @@ def run(args: Namespace) -> int:
         named_by_user(args.agent)  # Raises here and now, not at the first replay.
     if args.span and not args.trace:
         raise DebuggerError("--span needs the trace that it is in", hint="name it with --trace")
-    start = ((args.trace or "").lower(), (args.span or "").lower())
-    return open_screen(args.paths, args.agent, None if args.paths else open_library(args), start)
 
 
 def _meant(word: str) -> str:
@@ -74,6 +88,18 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
+def is_served() -> bool:
+    """True in a process of ``retrospan web``, which draws for a browser through its pipes."""
+    return os.environ.get("TEXTUAL_DRIVER", "").endswith("web_driver:WebDriver")
+
+
+def _end_with(server: int) -> None:
+    """A page's process ends when the server was killed: nobody sees it any more, and its pipes do not say so."""
+    while os.getppid() == server:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def open_screen(
     paths: Sequence[str | Path],
     agent: str | None = None,
@@ -85,6 +111,8 @@ def open_screen(
     from ..tui.settings import read_settings, settings_path
     from ..tui.store_session import StoreSession
 
+    if is_served():
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with StoreSession(paths, agent, library) as session:
         app = RetrospanApp(session, settings=read_settings(settings_path()), start=start)
         app.run()

@@ -237,6 +237,8 @@ class Ingest:
 
     def _promoted(self, span: RawSpan, scope_name: str) -> Promoted | None:
         """The narrow facts of a span; None where its attributes are no list of pairs."""
+        if span.values is not None:
+            return promote(View(span.values, scope_name, span.status_code, span.name))
         try:
             pairs = _pairs(span.attributes)
         except (msgspec.DecodeError, RecursionError):

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from textwrap import dedent
 from typing import ClassVar, NamedTuple
 
 from textual import events
@@ -267,7 +266,7 @@ class LineView(Drawn):
             return ""
         key = self._rows[self.cursor].key
         block = next(block for block in self.document.blocks if block.key == key)
-        return dedent("\n".join(" " * line.indent + line.text for line in block.lines)).strip("\n")
+        return block.original
 
     def action_copy(self) -> None:
         """Copy the text under the cursor."""
@@ -277,11 +276,11 @@ class LineView(Drawn):
 
     def action_copy_all(self) -> None:
         """Copy everything."""
-        self.post_message(self.Taken(self.document.text, "everything on this page", to_file=False))
+        self.post_message(self.Taken(self.document.original, "everything on this page", to_file=False))
 
     def action_write(self) -> None:
         """Write everything to a file."""
-        self.post_message(self.Taken(self.document.text, self.document.title, to_file=True))
+        self.post_message(self.Taken(self.document.original, self.document.title, to_file=True))
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap again, keeping the line under the cursor."""
