@@ -33,6 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Show each trace; in the order of ``list``."""
+    from ..store import collector_off
+
     store, summary = load_input(args)
     with store:
         traces = store.traces()
@@ -44,8 +46,9 @@ def run(args: Namespace) -> int:
             wanted = store.resolve_trace(args.trace)
             traces = [row for row in traces if row.trace_id == wanted]
         pieces = _json(store, traces) if args.json else _text(store, traces)
-        for piece in pieces:
-            sys.stdout.write(piece)
+        with collector_off():  # all that is made here stays to the end, or is freed at once
+            for piece in pieces:
+                sys.stdout.write(piece)
     return exit_code(args, summary)
 
 

@@ -129,7 +129,17 @@ def _is_part(item: Any) -> bool:
     return any(key in item for key in _UNTYPED_PARTS)
 
 
+_USUAL: Final = frozenset(("role", "parts", "name", "finish_reason"))
+"""What a message of the GenAI conventions has."""
+
+
 def _entry(item: Any, role: str) -> _Entry:
+    if type(item) is dict and _USUAL.issuperset(item) and type(item.get("parts")) is list:
+        word = item.get("role")
+        if type(word) is str and word:  # the usual shape, read without asking for all the others
+            parts = tuple(parts_of(item["parts"]))
+            message = Message(_ROLES.get(word, word), parts, _text(item.get("name")), _text(item.get("finish_reason")))
+            return _Entry(message, is_item=False, is_part=False)
     read = _read(item, role)
     message = Message(read.role, read.parts, read.name, read.finish_reason)
     return _Entry(message, read.is_item, _is_part(item))

@@ -232,7 +232,9 @@ class Store:
 
         Raises: UnknownTraceError.
         """
-        return events_of(self.calls(trace_id))
+        calls = self.calls(trace_id)
+        with collector_off():
+            return events_of(calls)
 
     def search(self, text: str, trace_id: str | None = None) -> list[tuple[str, int]]:
         """Trace id and ``seq`` of every span that holds a text anywhere, whatever its case.
