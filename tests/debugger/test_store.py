@@ -362,6 +362,7 @@ def test_the_summary_tells_lost_input_from_odd_input(store: Store, tmp_path: Pat
 SQL = Path(__file__).parents[2] / "debugger" / "store" / "sql"
 PARAMETERS = {
     "trace_id": TRACE,
+    "without": ["spans"],
     "path": "x",
     "span_id": None,
     "prefix": "0af7",
