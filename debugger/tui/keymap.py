@@ -12,9 +12,12 @@ from typing import Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
+from .keymap_sql import SQL_KEYS, SqlGroup
+from .keymap_sql import key as _key
+
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export", SqlGroup
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -37,6 +40,13 @@ TITLES: dict[Group, str] = {
     "notebook": "notebook",
     "note": "a note",
     "export": "export",
+    "query": "query",
+    "result": "rows of a result",
+    "queries": "queries to choose from",
+    "schema": "views and columns",
+    "sql": "SQL",
+    "file": "a file for rows",
+    "name": "a name for a query",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -65,16 +75,14 @@ def display(keys: str) -> str:
     return " ".join(_DISPLAY.get(key, key.replace("ctrl+", "^")) for key in keys.split(","))
 
 
-def _key(id_: str, keys: str, action: str, label: str, sentence: str, *, show: bool = False) -> Binding:
-    return Binding(keys, action, label, show=show, tooltip=sentence, id=id_)
-
-
-_KEYS: dict[Group, list[Binding]] = {
+_OWN_KEYS: dict[Group, list[Binding]] = {
     "app": [
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
         _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
              "by name"),
         _key("app.notebook", "B", "notebook", "notebook", "Open the notebook: what was pinned, and notes of your own"),
+        _key("app.sql", "Q", "sql", "SQL", "Ask all traces that are shown in SQL: read-only, with completion, saved "
+             "queries and results that lead to their spans"),
         _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
@@ -327,6 +335,8 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("notes.back", "escape", "back", "back", "Close this page", show=True),
     ],
 }  # fmt: skip
+
+_KEYS: dict[Group, list[Binding]] = {**_OWN_KEYS, **{group: keys for group, keys in SQL_KEYS.items()}}
 
 
 def bindings(*groups: Group) -> list[BindingType]:
