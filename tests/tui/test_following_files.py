@@ -98,10 +98,10 @@ def test_the_list_and_the_header_of_a_trace_say_how_faithful_it_is(monkeypatch: 
         await until(desk, "  missing · ")
         desk.app.pop_screen()
         monkeypatch.setattr(trace, "MOST_JUDGED", 1)
+        monkeypatch.setattr(session, "fidelity", lambda trace_id: "exact")
         monkeypatch.setattr(trace, "LATER_JUDGED_S", LONGEST_S)
         await desk.press("enter")
         assert "  fidelity: counting… · " in desk.screen
-        monkeypatch.setattr(session, "fidelity", lambda trace_id: "exact")
         desk.app.screen._fidelity.ask("")
         await until(desk, "  exact · ")
 
