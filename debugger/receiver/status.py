@@ -56,7 +56,7 @@ class Status:
         if self.logs:
             parts.append(plural(self.logs, "log record"))
         if self.spans_per_second >= 1:
-            parts.append(f"{self.spans_per_second:,.0f} spans/s")
+            parts.append(f"{plural(round(self.spans_per_second), 'span')}/s")
         if self.rejected:
             parts.append(f"{plural(self.rejected, 'record')} not readable")
         if self.refused:
