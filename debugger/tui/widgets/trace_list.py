@@ -8,7 +8,7 @@ from ...analysis.document import Style
 from ...analysis.text import cost, fit, plural
 from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
 
 FIDELITY_STYLES: Mapping[str, Style] = {"exact": "good", "inferred": "warning", "missing": "warning"}
 
@@ -170,7 +170,11 @@ class TraceList(Drawn):
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
         if not self.arrangement.wanted.is_empty and self.traces:
-            return (Run("  No trace matches the filter; esc clears it.", "dim"),) if y == 1 else ()
+            return (
+                (Run(f"  No trace matches the filter; {key_for(self, 'traces.cancel')} clears it.", "dim"),)
+                if y == 1
+                else ()
+            )
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
 
 
