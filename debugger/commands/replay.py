@@ -201,9 +201,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
     if among is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
-            from ..replay.plan import estimate_of
-
-            _agree_on_cost(estimate_of(recording, job), args)
+            _agree_on_cost(_estimate(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
         if among is not None:
@@ -274,6 +272,17 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
 
 
+def _estimate(recording: Recording, job: ReplayJob) -> str:
+    """What the real model calls may use, and cost by the price list where the recording tells no cost."""
+    from ..analysis.prices import computed_cost, together
+    from ..analysis.text import cost
+    from ..replay.plan import calls_after, estimate_of
+
+    computed = together([computed_cost(call) for call in calls_after(recording, job)])
+    by = f" That would be {cost(computed.nano_usd)} by {computed.prices}." if computed else ""
+    return estimate_of(recording, job) + by
+
+
 def _agree_on_cost(estimate: str, args: Namespace) -> None:
     """Tell what real model calls may use, and on a terminal go on only when the user agrees.
 
@@ -316,8 +325,13 @@ def text_of_report(report: ReplayReport) -> str:
     """The report as text."""
     from dataclasses import replace
 
+    from ..analysis.prices import live_cost
     from ..analysis.replay_view import result_document
+    from ..analysis.text import cost
 
     # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
     text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
+    computed = live_cost(report.live) if report.live else None
+    if computed is not None:
+        text += f"the live calls cost {cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}\n"
     return text + (f"the replay's own trace: {report.job.output}\n" if report.trace_path and report.job.output else "")

@@ -195,7 +195,7 @@ def _report(
         program=None if isinstance(program, Rebuilt) else program.shown,
         notes=program.notes if isinstance(program, Rebuilt) else (),
         edits=job.edits,
-        live_usage=end.live_usage,
+        live=end.live,
     )
 
 

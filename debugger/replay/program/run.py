@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final
 
 from runtime.journal import ReplayRow
-from runtime.messages import ErrorInfo, Outcome, Usage
+from runtime.messages import ErrorInfo, Outcome
 
 from ...errors import ReplayError
 from ..endpoint.adapters import routes_of
@@ -282,7 +282,7 @@ def _report(
         saved_ns=sum(outcome.duration_ns or 0 for outcome in session.answered),
         fidelity="inferred" if session.inferred else "exact",
         program=shlex.join(options.command),
-        live_usage=_sum(door.live),
+        live=tuple(door.live),
     )
 
 
@@ -290,15 +290,6 @@ def _ended(tape: Tape, exit_code: int | None) -> Ended:
     if exit_code is None:
         return "cancelled"
     return tape.session.stopped or ("failed" if exit_code else "done")
-
-
-def _sum(usages: list[Usage]) -> Usage:
-    """Tokens together; not known where no answer told them."""
-    known: dict[str, int] = {}
-    for usage in usages:
-        for name, number in usage.to_json().items():
-            known[name] = known.get(name, 0) + number
-    return Usage.from_json(known)
 
 
 def _recorded_error(recording: Recording) -> ErrorInfo | None:
