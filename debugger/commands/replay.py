@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import DebuggerError, ReplayError
 from . import _many, _program
 from ._ask import terminal_prompt
-from ._input import add_input, exit_code, keep_input, load_input
+from ._input import add_input, exit_code, id_word, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
+    parser.add_argument(
+        "--name", metavar="NAME", type=id_word, help="what the branch is called; default: as the recorded run"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     _program.add_program(parser)
     _many.add_many(parser)
@@ -152,7 +155,7 @@ def chosen_traces(store: Store, args: Namespace) -> list[str]:
     found = [row.trace_id for row in reversed(store.traces())]
     if not found:
         raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
-    if len(found) > 1 and (args.span or args.output or args.set or args.edit or not args.paths):
+    if len(found) > 1 and (args.span or args.output or args.set or args.edit or args.name or not args.paths):
         raise SeveralTracesError(found)
     return found
 
@@ -196,6 +199,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
         rest_recorded=args.rest == "recorded",
         compare_parameters=args.compare_parameters,
         output=args.output,
+        name=args.name,
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",
         edits=_edits(args),

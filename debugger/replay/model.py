@@ -74,6 +74,8 @@ class ReplayJob:
     """With edits it is a fork: it begins at the cut, and the whole recording answers as long as requests match."""
     named_tools: Mapping[str, str] = field(default_factory=dict)
     """What implements a tool of a rebuilt agent, by its name: ``FILE.py:FUNCTION`` or ``!COMMAND``."""
+    name: str | None = None
+    """What the branch is called; None takes the name of the recorded run."""
     keep_inputs: bool = True
     """Give a rebuilt agent the later messages of the user, also after it took another way than recorded."""
 
