@@ -104,6 +104,7 @@ class Database:
         """An empty database in memory, with the tables of a store."""
         connection = connect(":memory:")
         connection.execute(sql_text("schema"))
+        connection.execute(sql_text("memory"))
         return cls(connection)
 
     def execute(self, text: str) -> None:
