@@ -79,7 +79,7 @@ CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:2"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:3"
 """Changes when any convention would read a span in another way."""
 
 _OTHERS: Final = FAMILIES[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from runtime.messages import (
     Call,
@@ -92,6 +92,8 @@ class Draft:
             if agent_input is None and self.inputs:
                 agent_input = plain(tuple(m for m in self.inputs if m.role != "system"))
         finish_reasons = self.finish_reasons
+        if kind == "llm":
+            self.outputs = _one_answer(self.outputs, self.parameters)
         if finish_reasons is None and self.outputs is not None:
             finish_reasons = tuple(m.finish_reason for m in self.outputs if m.finish_reason is not None) or None
         lost = self.content.lost
@@ -142,6 +144,24 @@ class Draft:
         if error is not None and not error.message.strip() and self.error_message:
             return ErrorInfo(error.type, self.error_message)
         return error
+
+
+_CHOICES: Final = ("n", "choice.count", "candidate_count", "candidateCount")
+"""Names of the parameter that asks for several answers to choose from."""
+
+
+def _one_answer(outputs: tuple[Message, ...] | None, parameters: Mapping[str, Any]) -> tuple[Message, ...] | None:
+    """The items of one answer as one message, where a producer wrote a message for each (responses of OpenAI).
+
+    Several texts may be choices instead; those stay, and so does what was asked for as choices.
+    """
+    if outputs is None or len(outputs) < 2 or any(parameters.get(name) not in (None, 1) for name in _CHOICES):
+        return outputs
+    parts = tuple(part for message in outputs for part in message.parts)
+    of_model = all(message.role == "assistant" for message in outputs)
+    if not of_model or all(isinstance(part, TextPart) for part in parts):
+        return outputs
+    return (Message("assistant", parts, outputs[0].name, outputs[-1].finish_reason),)
 
 
 def error_of(span: Span, kind: str | None) -> ErrorInfo | None:

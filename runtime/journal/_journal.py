@@ -24,6 +24,8 @@ class JournalEntry:
     """By the start of their calls, so that keys never depend on the order in which parallel calls finish."""
     request: AnyRequest | None = None
     """The request, where the recording holds it; the same for all outcomes, since the hash is."""
+    untold: Request | None = None
+    """What is known of a request whose messages the recording lacks (its model); such an entry answers by its place."""
 
     def add(self, outcome: Outcome) -> None:
         """Put the outcome at its place by start time; ties and unknown times keep the order of arrival."""

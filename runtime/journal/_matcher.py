@@ -148,7 +148,7 @@ class Matcher:
         inferred = False
         entry = place.journal.map(kind).get(content_hash)
         if entry is None and not isinstance(request, ValueRequest):
-            entry = self._loose_match(place, kind, request)
+            entry = self._loose_match(place, kind, request) or self._by_place(place, kind, request)
             inferred = entry is not None
         if entry is None:
             return self._explain(place, kind, request)
@@ -265,6 +265,20 @@ class Matcher:
         ]
         fresh = [(o.start_unix_nano or 0, n) for n, e in enumerate(candidates) if (o := place.next_of(kind, e))]
         return candidates[min(fresh)[1] if fresh else 0] if candidates else None
+
+    def _by_place(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
+        """A call of which the recording lacks what it asked, where it is the next: all that began before is used."""
+        entries = place.journal.map(kind).values()
+        if not isinstance(request, Request) or not any(entry.untold for entry in entries):
+            return None
+        waiting = [(o.start_unix_nano or 0, e) for e in entries if (o := place.next_of(kind, e))]
+        first = min(waiting, key=lambda each: each[0], default=None)
+        if first is None or first[1].untold is None:
+            return None
+        known, asked = self._form(first[1].untold), self._form(request)
+        assert isinstance(known, Request)
+        assert isinstance(asked, Request)
+        return first[1] if known.model in (None, asked.model) else None
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
         if isinstance(request, ValueRequest):

@@ -29,7 +29,8 @@ _MAX_FAULTS = 20
 _MAX_TOLD = 300
 """Characters of one fault; the path to a place that is nested deep is cut in its middle."""
 
-_plain_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_plain_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+"""Asked only about values of bounded depth."""
 
 
 def canonical_json(value: Json) -> bytes:

@@ -22,6 +22,11 @@ def _hash(form: Json) -> str:
     return f"{HASH_VERSION}:{hashlib.sha256(canonical_json(form)).hexdigest()}"
 
 
+def _quoted(digests: list[str]) -> bytes:
+    text = '","'.join(digests)
+    return f'"{text}"'.encode() if text else b""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """A tool as the model sees it. ``parameters`` is a JSON schema."""
@@ -82,15 +87,13 @@ class Request:
     def content_hash(self) -> str:
         """``sha256.1:<hex>`` over the digests of the parts, so that a miss can name the part that differs."""
         if self._hash is None:
-            form = [
-                "prompt",
-                [m.digest for m in self.messages],
-                [t.digest for t in self.tools or ()],
-                self.output_schema,
-                self.model,
-                self.provider,
-            ]
-            object.__setattr__(self, "_hash", _hash(form))
+            # Canonical JSON of [kind, digests, digests, schema, model, provider], joined by hand: hex digits need no
+            # escaping, and a long conversation has hundreds of digests.
+            messages = _quoted([message._digest or message.digest for message in self.messages])
+            tools = _quoted([tool._digest or tool.digest for tool in self.tools or ()])
+            others = canonical_json([self.output_schema, self.model, self.provider])[1:]
+            form = b'["prompt",[' + messages + b"],[" + tools + b"]," + others
+            object.__setattr__(self, "_hash", f"{HASH_VERSION}:{hashlib.sha256(form).hexdigest()}")
         assert self._hash is not None
         return self._hash
 

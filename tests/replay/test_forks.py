@@ -221,7 +221,15 @@ def test_memory_is_edited_where_code_reads_it(tmp_path):
         ("tools.get_wether.description=x", "tools.get_weather.description"),
         ("agent:nobody.model=x", "agent:travel_desk"),
         ("span:ffff.result=x", "span:"),
-        ("tool:nothing.result=x", "tool:"),
+        ("tool:nothing.result=x", "tool:get_weather.result"),
+        ("modle=x", "did you mean model? paths here: model, "),
+        ("MODEL=x", "did you mean model?"),
+        ("temperature=0", "did you mean params.temperature?"),
+        ("result.x=1", "tool:get_weather.result"),
+        ("span:ffff.system=1", ".system"),
+        ("messages[+]={}", "write text, or"),
+        ("answer={}", "write text, or"),
+        (f"messages[{'9' * 5000}]=x", "messages[0].text"),
     ],
 )
 def test_a_path_that_names_nothing_says_which_are_near(edit, hint, foreign):
@@ -229,6 +237,7 @@ def test_a_path_that_names_nothing_says_which_are_near(edit, hint, foreign):
     with pytest.raises(EditError) as fault:
         resolve(foreign, job, is_rebuilt=True)
     assert hint in fault.value.hint
+    assert len(str(fault.value)) < 200
     assert hint in (plan_replay(foreign, job).problem or "")
 
 

@@ -20,7 +20,7 @@ from .speaking import Fault
 MISS_STATUS: Final = 400
 """No SDK tries again after it."""
 
-_SDK_TEXT: Final = re.compile(r"^(?:status_code: |Error code: )(\d{3})\b(?:,[^{]*| - )?(.*)$", re.DOTALL)
+_SDK_TEXT: Final = re.compile(r"(?:status_code: |Error code: )(\d{3})\b(?:,[^{]*| - )?(.*)$", re.DOTALL)
 _CLASSES: Final[dict[str, int]] = {
     "badrequest": 400,
     "authentication": 401,
@@ -42,7 +42,7 @@ _CLASSES: Final[dict[str, int]] = {
 
 def recorded_fault(error: ErrorInfo) -> Fault:
     """The failure that a recorded error was."""
-    found = _SDK_TEXT.match(error.message)
+    found = _SDK_TEXT.search(_innermost(error.message))
     body = _body_of(found[2]) if found else None
     attempt = error.type.isdigit() and len(error.type) == 3
     status = int(error.type) if attempt else int(found[1]) if found else _status_of_class(error.type)
@@ -64,6 +64,24 @@ def error_of_answer(status: int, body: bytes) -> ErrorInfo:
     except (ValueError, RecursionError):
         text = text[:2000]
     return ErrorInfo(str(status), f"Error code: {status} - {text}")
+
+
+def _innermost(message: str) -> str:
+    """The SDK's words in a text that a framework wrote around them, also inside a dictionary as Python prints it."""
+    start = message.find("{")
+    if _SDK_TEXT.match(message) or start < 0:
+        return message
+    try:
+        waiting = [ast.literal_eval(message[start:].strip())]
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return message
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, str) and _SDK_TEXT.match(value):
+            return value
+    return message
 
 
 def _status_of_class(name: str) -> int:

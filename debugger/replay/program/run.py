@@ -103,7 +103,8 @@ def replay_program(
 
     tape = tape_of(recording, job, left_out=left_out if masks or redacts.rules else None, on_row=on_row)
     origin = {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None}
-    given = {"command": list(options.command), "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
+    command = redacts.command(options.command)
+    given = {"command": command, "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
     trail = _trail(options, trace_file, given, origin)
     live = "live" in (job.mode, job.tools)
     adapters = {
@@ -122,7 +123,8 @@ def record_program(options: ProgramOptions, trace_file: Path) -> ProgramEnd:
 
     Raises: ReplayError: the program cannot be started.
     """
-    given = {"command": list(options.command), "redacted": list(options.redaction.rules)}
+    redacts = options.redaction
+    given = {"command": redacts.command(options.command), "redacted": list(redacts.rules)}
     trail = _trail(options, trace_file, given, None)
     adapters = {"tools": "tell", "functions": list(options.functions), "block": False}
     return _run(Door(trail), Upstream.of_environment(dict(options.endpoints)), "live", options, adapters)
