@@ -110,8 +110,8 @@ class SqlAnswers:
             return console.matching(condition, trace_id)
 
     def names(self) -> SqlNames:
-        """What a query can name."""
-        with self._asking() as console:
+        """What a query can name, which is the same whatever is loaded: nothing is copied for it."""
+        with console_over(()) as console:
             schema = console.schema()
         tables = {table: tuple((column.name, column.type) for column in columns) for table, columns in schema.tables}
         return SqlNames(tables, schema.functions)

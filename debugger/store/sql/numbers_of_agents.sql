@@ -3,7 +3,20 @@
 -- Columns: those of rows.NumbersRow. A model call is that of the nearest agent above it, at most 64 spans up, so that it
 --   counts once; what agents report themselves would repeat it.
 with recursive chosen as (
-    select *
+    select
+        trace_id,
+        span_id,
+        parent_span_id,
+        kind,
+        name,
+        agent_name,
+        start_unix_nano,
+        end_unix_nano,
+        status_code,
+        error_type,
+        input_tokens,
+        output_tokens,
+        cost_nano_usd
     from all_spans
     where ($trace_ids::varchar[] is null or trace_id in (select unnest($trace_ids::varchar[])))
         and trace_id not in (select unnest($without::varchar[]))
