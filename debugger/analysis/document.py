@@ -259,7 +259,7 @@ def fold_at(lines: tuple[Line, ...]) -> int | None:
 
 
 def unfolded(
-    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset()
+    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset(), key: str = "enter"
 ) -> list[tuple[Line, str, int]]:
     """The lines that show, each with the key of its block and its place in it, given what is open and closed.
 
@@ -269,6 +269,7 @@ def unfolded(
         document: all of it.
         opened: blocks that are unfolded.
         closed: block and place of lines that begin something which is folded into them.
+        key: what unfolds a block.
     """
     out: list[tuple[Line, str, int]] = []
     for block in document.blocks:
@@ -283,7 +284,7 @@ def unfolded(
             out.extend([(line, block.key, i) for i, line in enumerate(lines)])
         if is_cut:
             hidden = plural(len(block.lines) - len(lines), "more line")
-            said = Line((Piece(f"▾ {hidden} (enter shows them)", "fold"),), block.lines[0].indent)
+            said = Line((Piece(f"▾ {hidden} ({key} shows them)", "fold"),), block.lines[0].indent)
             out.append((said, block.key, -1))
         elif block.folds:
             out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key, -1))

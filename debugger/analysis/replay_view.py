@@ -114,7 +114,7 @@ def headline(report: ReplayReport) -> Piece:
     return Piece(text, style)
 
 
-def result_document(report: ReplayReport) -> Document:
+def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s") -> Document:
     """The result as lines: headline, counts, savings, the divergence with what differs, outputs, prints."""
     out = Builder()
     out.line(headline(report))
@@ -145,11 +145,11 @@ def result_document(report: ReplayReport) -> Document:
     elif report.trace_id is not None:
         out.gap()
         out.line(Piece("The replay is a trace of its own, a branch of the recording: ", "dim"),
-                 Piece("enter", "key"), Piece(" opens it.", "dim"))  # fmt: skip
+                 Piece(opens, "key"), Piece(" opens it.", "dim"))  # fmt: skip
         if report.job.output:
             out.text("kept", f"It is kept in {report.job.output}", style="dim")
         else:
-            out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece("s", "key"),
+            out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece(saves, "key"),
                      Piece(" saves it beside the recording.", "dim"))  # fmt: skip
     return out.document()
 
@@ -276,7 +276,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
         out.gap()
         out.text("problem", plan.problem)
         out.gap()
-        out.text("way", "The state at any span can be looked at all the same: b restores before it, a after it. "
+        out.text("way", "The state before and after any span can be looked at all the same. "
                  "An agent of your own can be named when the trace is opened: retrospan FILE --agent FILE.py:NAME",
                  style="dim")  # fmt: skip
         return out.document()

@@ -131,6 +131,7 @@ def _prepare(store: Store, args: Namespace, trace_id: str) -> tuple[Recording, R
         mode=args.mode,
         tools=args.tools or "strict",
         rest_recorded=args.rest == "recorded",
+        compare_parameters=args.compare_parameters,
         output=args.output,
     )
     options = options_of(args, recording, to_stderr=args.json)

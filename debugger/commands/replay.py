@@ -80,6 +80,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="keyword arguments for the agent, as a JSON object; default: those of the recorded run",
     )
     parser.add_argument("--yes", action="store_true", help="agree to what a live replay may cost, unasked")
+    parser.add_argument(
+        "--compare-parameters",
+        action="store_true",
+        help="a sampling parameter that was recorded with another value is a divergence; default: it is told",
+    )
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -189,6 +194,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
         mode=args.mode,
         tools=tools_mode(args),
         rest_recorded=args.rest == "recorded",
+        compare_parameters=args.compare_parameters,
         output=args.output,
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",

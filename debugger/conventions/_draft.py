@@ -9,6 +9,7 @@ from runtime.messages import (
     Call,
     CallKind,
     ErrorInfo,
+    Known,
     Message,
     TextPart,
     ToolDefinition,
@@ -28,13 +29,13 @@ from ._view import text
 class Draft:
     """The parts of a call that are read only when somebody looks; the narrow ones are in ``facts``."""
 
-    def __init__(self, span: Span, logs: Sequence[LogRecord], facts: Facts) -> None:
+    def __init__(self, span: Span, logs: Sequence[LogRecord], facts: Facts, known: Known) -> None:
         self.span = span
         self.logs = logs
         self.facts = facts
         self.kind: CallKind = facts.kind or "other"
         self.attributes: Mapping[str, Any] = span.attributes
-        self.content = Content()
+        self.content = Content(known)
         self.inputs: tuple[Message, ...] | None = None
         self.outputs: tuple[Message, ...] | None = None
         self.tools: tuple[ToolDefinition, ...] | None = None

@@ -12,7 +12,7 @@ from ._draft import Draft
 from ._facts import Facts, Names, nano_usd
 from ._record import details, first_count
 from ._view import View
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "langfuse"
 version: Final = 2
@@ -120,14 +120,14 @@ def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None and given is not None:
         # Of a Responses request the system text and the tools stand among the metadata.
         system = draft.content.system(draft.attributes, f"{_METADATA}instructions")
-        draft.inputs = with_system(system, messages_of(given, "user"))
+        draft.inputs = with_system(system, draft.content.messages_in(given, "user"))
     if draft.tools is None and isinstance(given, Mapping) and "tools" in given:
         draft.tools = tool_definitions_of(given["tools"])
     if draft.tools is None and f"{_METADATA}tools" in draft.attributes:
         draft.tools = tool_definitions_of(draft.value(f"{_METADATA}tools"))
     got = draft.value(f"{_PREFIX}output")
     if draft.outputs is None and got is not None:
-        draft.outputs = messages_of(got, "assistant")
+        draft.outputs = draft.content.messages_in(got, "assistant")
 
 
 def _arguments(value: Any) -> Any:

@@ -28,7 +28,7 @@ from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
 from ._record import tool_result
 from ._view import View, text
-from .shapes import decoded, messages_of, part_of, parts_of, tool_calls_of, tool_definition_of
+from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
 version: Final = 3
@@ -216,7 +216,7 @@ def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
     for item in items.values():
         fields = item.get("message") if isinstance(item, Mapping) else None
         if isinstance(fields, Mapping):
-            out.append(_message(fields))
+            out.append(draft.content.known.once(_message, fields, "unknown"))
     return tuple(out) or None
 
 
@@ -228,8 +228,8 @@ def _texts(draft: Draft, prefix: str, what: str, role: str) -> tuple[Message, ..
     return tuple(Message(role, (TextPart(said),)) for said in texts) or None
 
 
-def _message(fields: Mapping[str, Any]) -> Message:
-    role = str(fields.get("role") or "unknown")
+def _message(fields: Mapping[str, Any], default_role: str) -> Message:
+    role = str(fields.get("role") or default_role)
     role = "assistant" if role == "model" else role
     content, call_id = fields.get("content"), text(fields.get("tool_call_id"))
     contents = fields.get("contents")
@@ -272,7 +272,7 @@ def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
         # A Python object that was printed is no content.
         printed = value.startswith("<") and " object at 0x" in value
         return (Message(role, (TextPart(value),)),) if value and not printed else None
-    return messages_of(value, role) or None if isinstance(value, list | Mapping) else None
+    return draft.content.messages_in(value, role) or None if isinstance(value, list | Mapping) else None
 
 
 def _system(draft: Draft) -> Message | None:

@@ -124,9 +124,9 @@ def _fill_llm(draft: Draft) -> None:
             or draft.span.extra.get("droppedAttributesCount")
         ):
             draft.content.lose("messages were dropped by a limit on the number of attributes")
-        draft.inputs = tuple(_message(item, "user") for item in prompts.values() if isinstance(item, Mapping))
+        draft.inputs = _read(draft, prompts, "user")
     if draft.outputs is None and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
-        draft.outputs = tuple(_message(item, "assistant") for item in answers.values() if isinstance(item, Mapping))
+        draft.outputs = _read(draft, answers, "assistant")
         reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
         draft.finish_reasons = draft.finish_reasons or reasons or None
     if draft.tools is None and (functions := flat_items(attributes, "llm.request.functions")):
@@ -139,6 +139,11 @@ def _fill_llm(draft: Draft) -> None:
 
 def _flat(attributes: Mapping[str, Any], *prefixes: str) -> dict[int, Any]:
     return next((items for prefix in prefixes if (items := flat_items(attributes, prefix))), {})
+
+
+def _read(draft: Draft, items: Mapping[int, Any], role: str) -> tuple[Message, ...]:
+    once = draft.content.known.once
+    return tuple(once(_message, item, role) for item in items.values() if isinstance(item, Mapping))
 
 
 def _message(item: Mapping[str, Any], default_role: str) -> Message:

@@ -272,7 +272,12 @@ async def replay(
     session = ReplaySession(
         {call_id: frame.journal for call_id, frame in recording.frames.items()},
         cut=None if cut is None else [frame.journal for frame in cut.frames.values()],
-        policy=ReplayPolicy(models=job["mode"], tools=tools, reuse_exhausted=False),
+        policy=ReplayPolicy(
+            models=job["mode"],
+            tools=tools,
+            reuse_exhausted=False,
+            compare_parameters=job["compare_parameters"],
+        ),
         open_ended=job["open_ended"],
         on_row=on_row,
         edits=Edits.from_json(job["edits"]),
@@ -322,6 +327,7 @@ async def replay(
         "trace_fault": trace_fault.why,
         "divergence": asdict(session.divergence) if session.divergence else None,
         "inferred": session.inferred,
+        "changed_parameters": [asdict(difference) for difference in session.parameters.values()],
         "live_usage": live_usage(run.events).to_json(),
         "saved_nano_usd": sum(c for c in spent if c is not None) if any(c is not None for c in spent) else None,
         "saved_ns": sum(outcome.duration_ns or 0 for outcome in session.answered),

@@ -61,6 +61,8 @@ class ReplayJob:
     """Keyword arguments for the agent; None takes those of the recorded run."""
     mode: Mode = "strict"
     tools: Mode = "strict"
+    compare_parameters: bool = False
+    """A sampling parameter (temperature, say) that was recorded otherwise is a divergence too."""
     rest_recorded: bool = False
     """Let the whole trace answer on past the cut, instead of stopping there."""
     output: Path | None = None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from runtime.journal import Divergence, Question, ReplayRow
+from runtime.journal import Difference, Divergence, Question, ReplayRow
 from runtime.messages import Json, Usage
 
 
@@ -35,6 +35,8 @@ class End:
     trace_id: str | None = None
     divergence: Divergence | None = None
     inferred: bool = False
+    changed_parameters: tuple[Difference, ...] = ()
+    """Parameters that were recorded with another value."""
     saved_nano_usd: int | None = None
     saved_ns: int | None = None
     live_usage: Usage = field(default_factory=Usage)

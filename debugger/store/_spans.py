@@ -13,31 +13,53 @@ from runtime.trace import Span
 from ..importers import earlier_values, key_values, load_text, span_events, span_links
 
 
+class SpanReader:
+    """Rows of ``span_bodies`` as whole spans. Neighbours have the same resource and scope, which are decoded once."""
+
+    def __init__(self) -> None:
+        self._texts: tuple[str | None, ...] = ()
+        self._context: tuple[dict[str, Any], str, str, dict[str, Any]] = ({}, "", "", {})
+
+    def read(self, row: Sequence[Any]) -> Span:
+        """The span of a row."""
+        (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
+        attributes, events, links, extra, *texts = row[10:]
+        if self._texts != (*texts,):
+            self._texts, self._context = (*texts,), _context(*texts)
+        resource, scope_name, scope_version, context_extra = self._context
+        pairs = load_text(attributes)
+        return Span(
+            trace_id=trace_id,
+            span_id=span_id,
+            parent_span_id=parent,
+            name=name,
+            kind=kind,
+            start_unix_nano=start,
+            end_unix_nano=end,
+            status_code=status,
+            status_message=message,
+            attributes=key_values(pairs),
+            repeated=earlier_values(pairs),
+            events=span_events(load_text(events)),
+            links=span_links(load_text(links)),
+            resource=resource,
+            scope_name=scope_name,
+            scope_version=scope_version,
+            extra=_object(extra) | context_extra,
+        )
+
+
+def _context(
+    resource: str | None, scope: str | None, extra: str | None
+) -> tuple[dict[str, Any], str, str, dict[str, Any]]:
+    fields, named = load_text(resource), load_text(scope)
+    attributes = key_values(fields.get("attributes")) if isinstance(fields, dict) else {}
+    return attributes, text_field(named, "name"), text_field(named, "version"), _object(extra)
+
+
 def span_from_row(row: Sequence[Any]) -> Span:
     """A row of ``span_bodies`` as a whole span."""
-    (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
-    attributes, events, links, extra, resource, scope, context_extra = row[10:]
-    pairs = load_text(attributes)
-    resource_fields, scope_fields = load_text(resource), load_text(scope)
-    return Span(
-        trace_id=trace_id,
-        span_id=span_id,
-        parent_span_id=parent,
-        name=name,
-        kind=kind,
-        start_unix_nano=start,
-        end_unix_nano=end,
-        status_code=status,
-        status_message=message,
-        attributes=key_values(pairs),
-        repeated=earlier_values(pairs),
-        events=span_events(load_text(events)),
-        links=span_links(load_text(links)),
-        resource=key_values(resource_fields.get("attributes")) if isinstance(resource_fields, dict) else {},
-        scope_name=text_field(scope_fields, "name"),
-        scope_version=text_field(scope_fields, "version"),
-        extra=_object(extra) | _object(context_extra),
-    )
+    return SpanReader().read(row)
 
 
 def _object(text: str | None) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from ..conventions import VERSION, call_of, calls_of
 from ..errors import AmbiguousIdError, ShortIdError, StoreError, UnknownSpanError, UnknownTraceError
 from ..importers import Context, Follower, LogRecord, log_record
 from ._console import Console, HasParts, MessageRow, Part
-from ._database import Database
+from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
 from ._numbers import read_numbers
 from ._order import parents_first
-from ._spans import span_from_row
+from ._spans import SpanReader, span_from_row
 from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
@@ -165,8 +165,18 @@ class Store:
 
     def whole_spans(self, trace_id: str) -> list[Span]:
         """All spans of a trace, whole, by start and input order."""
-        rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": None})
-        return [span_from_row(row) for row in rows]
+        return list(self._each_span(trace_id))
+
+    def _each_span(self, trace_id: str) -> Iterator[Span]:
+        """All spans of a trace one by one: the texts of a large one need not be in memory together."""
+        read = SpanReader().read
+        for row in self._database.each("span_bodies", {"trace_id": trace_id, "span_id": None}):
+            yield read(row)
+
+    def _derived(self, trace_id: str) -> list[Call]:
+        logs = self.logs(trace_id)
+        with collector_off():
+            return parents_first(calls_of(self._each_span(trace_id), logs))
 
     def calls(self, trace_id: str) -> list[Call]:
         """The calls of a trace in timeline order. Derived when first asked for, then kept until the next load.
@@ -179,7 +189,7 @@ class Store:
             if kept is not None and kept[0] == version:
                 self._calls.move_to_end(trace_id)
                 return list(kept[1])
-        calls = parents_first(calls_of(self.whole_spans(trace_id), self.logs(trace_id)))
+        calls = self._derived(trace_id)
         if not calls:
             raise UnknownTraceError(trace_id, self._trace_ids())
         with self._calls_lock:
@@ -223,7 +233,9 @@ class Store:
 
         Raises: UnknownTraceError.
         """
-        return events_of(self.calls(trace_id))
+        calls = self.calls(trace_id)
+        with collector_off():
+            return events_of(calls)
 
     def search(self, text: str, trace_id: str | None = None) -> list[tuple[str, int]]:
         """Trace id and ``seq`` of every span that holds a text anywhere, whatever its case.
@@ -319,7 +331,7 @@ class Store:
         for row in self.traces():
             if row.trace_id in hidden:
                 continue
-            for call in calls_of(self.whole_spans(row.trace_id), self.logs(row.trace_id)):
+            for call in self._derived(row.trace_id):
                 for direction, messages in (("input", call.input_messages), ("output", call.output_messages)):
                     for place, message in enumerate(messages or ()):
                         parts = json.dumps(json_safe(message_to_json(message)["parts"])[0])

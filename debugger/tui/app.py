@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.command import Provider
 
 from ..analysis.text import visible
-from .keymap import bindings
+from .keymap import bindings, key_of
 from .palette import KeyCommands
 from .query_book import QueryBook
 from .screens.base import PaneScreen
@@ -128,7 +128,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""
         # Whoever presses it again and again is told once, not until the screen is full.
         self.clear_notifications()
-        self.notify("q leaves Retrospan.", markup=False)
+        self.notify(f"{key_of('app.quit', self.keys)} leaves Retrospan.", markup=False)
 
 
 def _can_encode_signs() -> bool:

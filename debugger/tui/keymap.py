@@ -177,7 +177,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
         _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
              "back", show=True),
-        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found with / in a "
+        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found in a "
              "text, else the line under the cursor; on the timeline a phrase can be typed"),
         _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
              "timeline, a text in the detail pane"),
@@ -229,7 +229,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
     ],
     "report": [
         _key("report.unfold", "enter,space", "toggle_fold", "unfold / open replay", "Show all of the long text under "
-             "the cursor, or fold it again; enter elsewhere opens the replay's own trace", show=True),
+             "the cursor, or fold it again; elsewhere open the replay's own trace", show=True),
         _key("report.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again"),
     ],
     "detail": [
@@ -254,8 +254,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
     "thread": [
         _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
              show=True),
-        _key("thread.where", "H", "where", "where from", "Show where what is found with /, else the line under the "
-             "cursor, came from", show=True),
+        _key("thread.where", "H", "where", "where from", "Show where what is found in the text, else the line under "
+             "the cursor, came from", show=True),
         _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
         _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
         _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
@@ -344,6 +344,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
 _KEYS: dict[Group, list[Binding]] = {**_OWN_KEYS, **{group: keys for group, keys in SQL_KEYS.items()}}
 
 
+_BY_ID: dict[str, Binding] = {binding.id or "": binding for group in _KEYS.values() for binding in group}
+
+
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
     return [binding for group in groups for binding in _KEYS[group]]
@@ -352,6 +355,17 @@ def bindings(*groups: Group) -> list[BindingType]:
 def all_bindings() -> list[Binding]:
     """Every binding there is."""
     return [binding for group in _KEYS.values() for binding in group]
+
+
+def key_of(id_: str, keys: Mapping[str, str]) -> str:
+    """How the first key of a binding is written, for sentences that name it.
+
+    Args:
+        id_: id of a binding.
+        keys: what the settings give, by id.
+    """
+    binding = _BY_ID[id_]
+    return display(keys.get(id_, binding.key).partition(",")[0])
 
 
 def remapped(binding: Binding, keys: Mapping[str, str]) -> Binding:

@@ -37,6 +37,11 @@ class JournalEntry:
         self.outcomes.insert(place, outcome)
 
     @property
+    def is_one(self) -> bool:
+        """Whether it is of one call only: then the request is that call's, with its parameters."""
+        return len(self.outcomes) == 1
+
+    @property
     def last_ok(self) -> Outcome | None:
         """The last successful outcome: the seed's ``output``."""
         return next((o for o in reversed(self.outcomes) if o.status == "ok"), None)

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..messages import Outcome, Request, ValueRequest
-from ._difference import Cause, Difference, cause_in_messages, differences_between, makes_miss
+from ._difference import (
+    Cause,
+    Difference,
+    cause_in_messages,
+    changed_parameters,
+    differences_between,
+    makes_miss,
+)
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 
 logger = logging.getLogger(__name__)
@@ -36,6 +43,8 @@ class Hit:
     content_hash: str = ""
     supplied: bool = False
     """True when the user put another outcome in the recorded one's place."""
+    parameters: tuple[Difference, ...] = ()
+    """The parameters that both requests tell, and tell otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +165,9 @@ class Matcher:
             abort = self._take_abort(place, kind, entry)
             if abort is not None:
                 return abort
-        return self._take(place, kind, entry, reuse, inferred, content_hash)
+        taken = self._take(place, kind, entry, reuse, inferred, content_hash)
+        changed = changed_parameters(entry.request, request) if isinstance(taken, Hit) and entry.is_one else ()
+        return replace(taken, parameters=changed) if isinstance(taken, Hit) and changed else taken
 
     def _take_abort(self, place: Scope, kind: JournalKind, entry: JournalEntry) -> Abort | None:
         outcome = place.next_of(kind, entry, aborts=True)

@@ -97,6 +97,7 @@ class Call:
     inferred: tuple[str, ...] = ()
     """What does not stand on the call's own span but was taken from another one of its trace; one reason each."""
     marks: tuple[Mark, ...] = ()
+    _request: Request | ToolRequest | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def duration_ns(self) -> int | None:
@@ -106,16 +107,24 @@ class Call:
         return self.end_unix_nano - self.start_unix_nano
 
     def request(self) -> Request:
-        """The model turn that this llm call asked for."""
-        return Request(
-            messages=self.input_messages or (),
-            tools=self.tool_definitions,
-            output_schema=self.output_schema,
-            model=self.model,
-            provider=self.provider,
-            parameters=self.parameters,
-        )
+        """The model turn that this llm call asked for. Made once, as is its hash."""
+        if not isinstance(self._request, Request):
+            request = Request(
+                messages=self.input_messages or (),
+                tools=self.tool_definitions,
+                output_schema=self.output_schema,
+                model=self.model,
+                provider=self.provider,
+                parameters=self.parameters,
+            )
+            object.__setattr__(self, "_request", request)
+        assert isinstance(self._request, Request)
+        return self._request
 
     def tool_request(self) -> ToolRequest:
-        """The tool call that this tool span carried out."""
-        return ToolRequest(name=self.tool_name or self.name, arguments=self.arguments)
+        """The tool call that this tool span carried out. Made once, as is its hash."""
+        if not isinstance(self._request, ToolRequest):
+            request = ToolRequest(name=self.tool_name or self.name, arguments=self.arguments)
+            object.__setattr__(self, "_request", request)
+        assert isinstance(self._request, ToolRequest)
+        return self._request

@@ -104,11 +104,16 @@ class ToolRequest:
 
     name: str
     arguments: Json
+    _hash: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def content_hash(self) -> str:
         """``sha256.1:<hex>`` of name and arguments."""
-        return _hash(["tool", self.name, parse_json_text(self.arguments)])
+        if self._hash is None:
+            form = ["tool", self.name, parse_json_text(self.arguments)]
+            object.__setattr__(self, "_hash", _hash(form))
+        assert self._hash is not None
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ class Door:
         if self.tape is None:
             return Turn(call_id, span_id, request.content_hash, request, now())
         session = self.tape.session
+        self.tape.comparison.note(request)
         try:
             hit = session.answer(SCOPE, "prompt", name, call_id, request)
         except ReplayStop as stop:

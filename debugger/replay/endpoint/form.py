@@ -50,7 +50,7 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
     tells_parameters = any(tool.parameters is not None for call in turns for tool in call.tool_definitions or ())
     # Some producers record only the model that answered, whose name has a date behind the one that was asked for.
     answering = frozenset(_DATED.sub("", c.model) for c in turns if c.model and c.response_model in (None, c.model))
-    partial = foreign and holds_part_only(turns)
+    partial = holds_part_only(calls)
 
     def form(request: AnyRequest) -> AnyRequest:
         if isinstance(request, Request):
@@ -73,13 +73,14 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
     return form
 
 
-def holds_part_only(turns: Sequence[Call]) -> bool:
+def holds_part_only(calls: Sequence[Call]) -> bool:
     """Whether the recording lost what was said in between: it holds a request again after that asked for tools.
 
     Such producers (OpenTelemetry's for the OpenAI Agents SDK) write neither system text nor tool calls of a request.
     """
     asked: set[tuple[str, ...]] = set()
     repeats = False
+    turns = [call for call in calls if call.kind == "llm" and call.convention != "retrospan"]
     for turn in sorted(turns, key=lambda call: call.start_unix_nano or 0):
         said = turn.input_messages or ()
         if any(m.role == "system" or any(map(_is_of_a_tool, m.parts)) for m in said):

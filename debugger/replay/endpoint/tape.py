@@ -25,9 +25,10 @@ from runtime.messages import (
 from runtime.models.wire import to_text
 from runtime.trace import ModelTurnEnd, ToolAttempt, ToolEnd, outcome_of
 
+from ..compared import Comparison
 from ..model import ReplayJob
 from ..recording import Recording
-from .form import Change, form_for
+from .form import Change, form_for, holds_part_only
 
 SCOPE = "trace"
 """The one scope of the session."""
@@ -53,6 +54,8 @@ class Tape:
     definitions: tuple[ToolDefinition, ...] = ()
     """The tools that models were offered, each name once."""
     models: tuple[str, ...] = ()
+    comparison: Comparison = field(default_factory=lambda: Comparison(()))
+    """What requests tell and the recording does not."""
     last_text: str | None = None
     """The text of the last recorded answer."""
     last_error: ErrorInfo | None = None
@@ -82,7 +85,12 @@ def tape_of(
     session = ReplaySession(
         {SCOPE: journal},
         cut=cut,
-        policy=ReplayPolicy(models=job.mode, tools=job.tools, reuse_exhausted=False),
+        policy=ReplayPolicy(
+            models=job.mode,
+            tools=job.tools,
+            reuse_exhausted=False,
+            compare_parameters=job.compare_parameters,
+        ),
         on_row=on_row,
         form=form_for(calls, left_out=left_out),
     )
@@ -100,6 +108,7 @@ def tape_of(
         tools=tuple(sorted(_tool_names(calls))),
         definitions=tuple({tool.name: tool for turn in turns for tool in turn.tool_definitions or ()}.values()),
         models=tuple(sorted({c.model for c in turns if c.model})),
+        comparison=Comparison(turns, _lost_of(calls, untold)),
         last_text=text_of(last.output_messages or ()) if last and last.error is None else None,
         last_error=last.error if last else None,
     )
@@ -140,6 +149,16 @@ def _untold(calls: Sequence[Call]) -> list[Call]:
         and (call.output_messages or call.error)
         and not any(_is_same(call, other) for other in told)
     ]
+
+
+def _lost_of(calls: Sequence[Call], untold: Sequence[Call]) -> tuple[str, ...]:
+    """What the recording is known to lack, in words."""
+    lost: list[str] = []
+    if holds_part_only(calls):
+        lost.append("system texts, tool calls and tool results in requests")
+    if untold:
+        lost.append(f"what {len(untold)} model call{'s' * (len(untold) != 1)} asked (answered in their turn)")
+    return tuple(lost)
 
 
 def _is_same(one: Call, other: Call) -> bool:

@@ -18,6 +18,7 @@ from runtime.journal import ReplayRow
 from runtime.messages import ErrorInfo, Outcome, Usage
 
 from ...errors import ReplayError
+from ..compared import change_note
 from ..endpoint.adapters import routes_of
 from ..endpoint.door import Door
 from ..endpoint.ignore import ignoring
@@ -282,6 +283,10 @@ def _report(
         saved_ns=sum(outcome.duration_ns or 0 for outcome in session.answered),
         fidelity="inferred" if session.inferred else "exact",
         program=shlex.join(options.command),
+        notes=(
+            *tape.comparison.notes(),
+            *change_note(session.parameters.values(), is_divergence=job.compare_parameters),
+        ),
         live_usage=_sum(door.live),
     )
 

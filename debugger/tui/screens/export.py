@@ -12,7 +12,7 @@ from textual.binding import BindingType
 
 from ..exporting import SUFFIXES, ExportJob, What
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, Run
+from ..widgets.drawn import OneLine, Run, key_for
 from .editor import EditorScreen
 from .files import path_problem
 
@@ -60,11 +60,12 @@ class ExportScreen(EditorScreen[ExportJob | None]):
         self._draw()
 
     def _draw(self, warning: str = "") -> None:
+        what, redaction = (Run(f"{key_for(self, f'export.{name}')} ", "key") for name in ("what", "redaction"))
         self.query_one("#export-what", OneLine).pieces = (
-            Run("^t ", "key"), Run(f"{self.job.what:<13}", "strong"), Run(_SAID[self.job.what]),
+            what, Run(f"{self.job.what:<13}", "strong"), Run(_SAID[self.job.what]),
         )  # fmt: skip
         self.query_one("#export-redaction", OneLine).pieces = (
-            Run("^r ", "key"), Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
+            redaction, Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
         )  # fmt: skip
         said = Run(warning, "warning") if warning else Run("to the file", "dim")
         self.query_one("#editor-line", OneLine).pieces = (said,)

@@ -248,7 +248,8 @@ class SqlScreen(PaneScreen):
     def ask(self, text: str) -> None:
         """Ask a query, in place of one that runs."""
         if self._write.is_running:
-            self.say("The rows of the last query are still being written; esc stops that.", warning=True)
+            stops = f"{self.key('sql.back')} stops that"
+            self.say(f"The rows of the last query are still being written; {stops}.", warning=True)
             return
         self._session.sql.stop()
         self._stopping = False

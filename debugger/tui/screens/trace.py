@@ -179,10 +179,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         if self.row.origin_trace_id:
             ended = f", {self.ended}" if self.ended else ""
             yield Run((f"replay {at} of {total}" if at else "replay") + ended, "good")
-            yield Run(" (v) " if total else " ", "dim")
+            yield Run(f" ({self.key('trace.branch')}) " if total else " ", "dim")
         else:
             yield Run("recorded", "strong")
-            yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} (v) ", "good")
+            yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} ({self.key('trace.branch')}) ", "good")
 
     def draw_time(self) -> None:
         """Draw what shows the window of time: the ruler and the minimap."""
@@ -368,7 +368,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def action_follow(self) -> None:
         """Let the cursor go to each new span, or no longer."""
         self.follows = not self.follows
-        said = "The cursor goes to each new span as it arrives; F ends that." if self.follows else "The cursor stays."
+        key = self.key("trace.follow")
+        said = (
+            f"The cursor goes to each new span as it arrives; {key} ends that." if self.follows else "The cursor stays."
+        )
         self.say(said)
         self.draw_header()
 
@@ -382,7 +385,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         others = [row for row in self.family if row.trace_id != self.row.trace_id]
         origin = next((row for row in others if row.trace_id == self.row.origin_trace_id), None)
         if not others:
-            self.say("This trace has no replay to compare it with; space and c in the list compare any two.")
+            keys = f"{self.key('traces.mark')} and {self.key('traces.compare')}"
+            self.say(f"This trace has no replay to compare it with; {keys} in the list compare any two.")
         elif origin is not None:
             self.app.push_screen(CompareScreen(self._session, origin, self.row))
         else:
@@ -392,7 +396,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         """Go to the next branch."""
         ids = [row.trace_id for row in self.family]
         if len(ids) < 2:
-            self.say("This trace has no replays yet; r makes one.")
+            self.say(f"This trace has no replays yet; {self.key('trace.replay')} makes one.")
             return
         at = ids.index(self.row.trace_id) if self.row.trace_id in ids else -1
         self.app.switch_screen(TraceScreen(self._session, self.family[(at + 1) % len(ids)]))
@@ -400,7 +404,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def action_save(self) -> None:
         """Keep the replay that is shown in a file."""
         if self.row.origin_trace_id is None:
-            self.say("This is a recording, a file already; s saves replays.")
+            self.say(f"This is a recording, a file already; {self.key('trace.save')} saves replays.")
         else:
             self._keep.ask(self.row.trace_id)
 

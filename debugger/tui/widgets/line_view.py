@@ -16,7 +16,7 @@ from textual.message import Message
 from ...analysis.document import Document, Line, fold_end, unfolded
 from ...analysis.text import wrap_at
 from ..keymap import bindings
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
 
 _NOT_WORDS = frozenset(("dim", "fold", "tool"))
 """Styles of what stands beside a text: names, ids, times."""
@@ -42,6 +42,9 @@ class LineView(Drawn):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("text")
+
+    unfold_id: ClassVar[str] = "text.unfold"
+    """The binding that unfolds."""
 
     class FindWanted(Message, namespace="line_view"):
         """The user wants to type what to find. Handler: ``on_line_view_find_wanted``."""
@@ -92,7 +95,8 @@ class LineView(Drawn):
         width = self._text_width()
         before, self._wrapped_at = self._wrapped_at, width
         rows: list[Row] = []
-        for line, key, place in unfolded(self.document, self.opened, self.closed):
+        unfolds = key_for(self, self.unfold_id)
+        for line, key, place in unfolded(self.document, self.opened, self.closed, unfolds):
             room = max(width - line.indent, 8)
             hang = min(line.hang, room // 2)
             rows.extend([Row(line, key, place, start, end) for start, end in wrap_at(line.text, room, hang)])

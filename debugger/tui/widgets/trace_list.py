@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from ...analysis.text import cost, fit, plural
 from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
 
 _STARTED = 15
 """Cells of a date; one of another year is longer."""
@@ -142,7 +142,11 @@ class TraceList(Drawn):
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
         if not self.arrangement.wanted.is_empty and self.traces:
-            return (Run("  No trace matches the filter; esc clears it.", "dim"),) if y == 1 else ()
+            return (
+                (Run(f"  No trace matches the filter; {key_for(self, 'traces.cancel')} clears it.", "dim"),)
+                if y == 1
+                else ()
+            )
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
 
 
