@@ -19,7 +19,14 @@ from runtime.messages import Call, TextPart, json_safe, message_to_json
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
-from ..errors import AmbiguousIdError, ShortIdError, StoreError, UnknownSpanError, UnknownTraceError
+from ..errors import (
+    AmbiguousIdError,
+    AmbiguousNameError,
+    ShortIdError,
+    StoreError,
+    UnknownSpanError,
+    UnknownTraceError,
+)
 from ..importers import Context, Follower, LogRecord, log_record
 from ._console import Console, HasParts, MessageRow, Part
 from ._database import Database, collector_off
@@ -273,13 +280,21 @@ class Store:
         ]
 
     def resolve_trace(self, text: str) -> str:
-        """The id of the trace that a text names: whole, or its first four or more digits.
+        """The id of the trace that a text names: whole, or its first four or more digits; else by its name.
 
-        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError.
+        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError, AmbiguousNameError.
         """
         matches = self._ids("trace_ids_by_prefix", text)
         if matches[:1] in ((text,), (text.lower(),)):
             return matches[0]
+        if not matches or len(text) < _PREFIX_LENGTH:
+            # Also as lists show it: a workflow or an agent without the word for what it does.
+            forms = (text, f"invoke_workflow {text}", f"invoke_agent {text}")
+            named = tuple(row.trace_id for row in self.traces() if row.name in forms)
+            if len(named) > 1:
+                raise AmbiguousNameError(text, named)
+            if named:
+                return named[0]
         if len(text) < _PREFIX_LENGTH:
             raise ShortIdError(text, _PREFIX_LENGTH)
         if not matches:

@@ -26,6 +26,7 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
 from .filtering import answered, told_at_its_place
+from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces
 from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
@@ -64,6 +65,7 @@ class TracesScreen(MarkingScreen):
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
         self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
@@ -132,6 +134,7 @@ class TracesScreen(MarkingScreen):
 
     def _draw(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        self._judging.look()
         self.draw_header()
         self.offer_keys()
 
@@ -155,6 +158,7 @@ class TracesScreen(MarkingScreen):
         """Start to load."""
         super().on_mount()
         self.query_one(TraceList).focus()
+        self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
         if self._session.is_library or self._files is not None:
             self.set_interval(POLL_S, self._look)
