@@ -28,6 +28,7 @@ from runtime.messages import (
 )
 from runtime.models.wire import to_text
 
+from ..model import LiveUse
 from .faults import MISS_STATUS, recorded_fault
 from .reading import KnownMessages, read_request, tool_results
 from .speaking import Answer, Fault, Speaker
@@ -68,7 +69,7 @@ class Door:
         self.last_text: str | None = None
         """The text of the last answer that the program was given."""
         self.last_error: ErrorInfo | None = None
-        self.live: list[Usage] = []
+        self.live: list[LiveUse] = []
         """What the real endpoint's answers used."""
         self.unread: list[str] = []
         """Paths that were asked for and that nothing here speaks."""
@@ -195,7 +196,13 @@ class Door:
             duration_ns=now() - turn.start_unix_nano,
         )
         with self._lock:
-            self.live.append(usage)
+            use = LiveUse(
+                provider=turn.request.provider,
+                model=turn.request.model,
+                start_unix_nano=turn.start_unix_nano,
+                usage=usage,
+            )
+            self.live.append(use)
         if self.tape is not None:
             self.tape.session.settle(turn.call_id, failed=message is None)
         self.trail.model_ended(turn.span_id, turn.content_hash, outcome, "live")

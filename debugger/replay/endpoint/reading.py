@@ -140,6 +140,7 @@ def read_request(
             for key, value in body.items()
             if key not in _NO_PARAMETERS and value is not None
         },
+        api="responses" if wire.name == "responses" else None,
     )
 
 
