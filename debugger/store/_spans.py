@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -79,6 +80,31 @@ def identity(span: Span) -> str:
     fields = [getattr(span, name) for name in span.__slots__ if name not in ("attributes", "resource", "extra")]
     ordered = [sorted(mapping.items()) for mapping in (span.attributes, span.resource)]
     return repr((fields, ordered))
+
+
+def is_printed(span: Span, whole: Span) -> bool:
+    """Whether a span is another one as a console exporter prints it: without its scope, times to the microsecond.
+
+    Its times are rounded, so they may lie up to a microsecond on either side.
+    """
+    if span.scope_name or not whole.scope_name:
+        return False
+    times, known = _times(span), _times(whole)
+    if any(time is not None and time % 1000 for time in times) or len(times) != len(known):
+        return False
+    near = all(
+        (a is None) == (b is None) and abs((a or 0) - (b or 0)) <= 1000 for a, b in zip(times, known, strict=True)
+    )
+    return near and identity(_timeless(span)) == identity(_timeless(whole))
+
+
+def _times(span: Span) -> list[int | None]:
+    return [span.start_unix_nano, span.end_unix_nano, *(event.time_unix_nano for event in span.events)]
+
+
+def _timeless(span: Span) -> Span:
+    events = tuple(replace(event, time_unix_nano=0) for event in span.events)
+    return replace(span, start_unix_nano=None, end_unix_nano=None, scope_name="", scope_version="", events=events)
 
 
 def merge_unfinished(rows: Sequence[Sequence[Any]]) -> tuple[str, str | None]:

@@ -47,6 +47,7 @@ TITLES: dict[Group, str] = {
     "sql": "SQL",
     "file": "a file for rows",
     "name": "a name for a query",
+    "numbers": "numbers",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -65,7 +66,7 @@ _DISPLAY: dict[str, str] = {
     "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
     "left_square_bracket": "[", "right_square_bracket": "]",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
-    "plus": "+", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
+    "plus": "+", "number_sign": "#", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
     "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
 
@@ -114,6 +115,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
              "replay its recording, with the one under the cursor", show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
+        _key("traces.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors by model, "
+             "tool and agent: over the marked traces, else those that the filter leaves, else all", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
              "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
@@ -182,6 +185,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "the state at the playhead as JSON to a file; asks what, where to and what is taken out"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
+        _key("trace.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors of this trace "
+             "by model, tool and agent"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
         _key("trace.back", "escape", "back", "back", "Back to the timeline, then to the list of traces"),
     ],

@@ -34,7 +34,9 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
+from .judging import MOST_JUDGED
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
 from .trace_findings import TraceFindings
@@ -50,8 +52,11 @@ _ENDED = {
     "cancelled": "cancelled",
 }
 
-MOST_JUDGED = 5_000
-"""Spans of a trace whose fidelity is found out on opening; of larger ones it stands with each state."""
+COUNTING = "fidelity: counting…"
+LATER_JUDGED_S = 1.0
+"""Seconds until the fidelity of a large trace is counted: first come its spans and the first keys."""
+MOST_COUNTED = 200_000
+"""Spans of a trace whose fidelity is counted at all; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -110,7 +115,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
         self._fidelity: Latest[str, str] = Latest(
-            self, "fidelity", session.fidelity, self._show_fidelity, self._no_family
+            self, "fidelity", session.fidelity, self._show_fidelity, self._not_judged
         )
         self._faithful = ""
         """How faithful the trace is, once that was found out."""
@@ -166,7 +171,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
         if self._faithful:
-            yield Run(f"  {self._faithful}", "good" if self._faithful == "exact" else "warning")
+            yield Run(f"  {self._faithful}", FIDELITY_STYLES.get(self._faithful, "dim"))
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -285,10 +290,21 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
-        if 0 < len(model.forest) <= MOST_JUDGED:
-            self._fidelity.ask(self.row.trace_id)
+        self._judge(len(model.forest))
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _judge(self, spans: int) -> None:
+        if 0 < spans <= MOST_JUDGED:
+            self._fidelity.ask(self.row.trace_id)
+        elif MOST_JUDGED < spans <= MOST_COUNTED and not self._faithful:
+            self._faithful = COUNTING
+            self.draw_header()
+            self.set_timer(LATER_JUDGED_S, lambda: self._fidelity.ask(self.row.trace_id))
+
+    def _not_judged(self, trace_id: str, error: Exception) -> None:
+        self._show_fidelity(trace_id, "")
+        self._no_family(trace_id, error)
 
     def _show_fidelity(self, _: str, word: str) -> None:
         self._faithful = word
