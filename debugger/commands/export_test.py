@@ -38,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write the test and its trace."""
+    from ..analysis.text import plural
     from ..replay.endpoint.ignore import ignoring
     from ..replay.export import export_trace
     from ..replay.redact import Redaction
@@ -63,7 +64,7 @@ def run(args: Namespace) -> int:
         test.write_text(_source(trace.name, trace_id, name, arguments), encoding="utf-8")
     except OSError as fault:
         raise ReplayError(f"{test}: cannot be written ({(fault.strerror or '').lower()})") from fault
-    say(f"{test} replays {trace}" + (f"; {count} spans were redacted" if redaction.rules else ""))
+    say(f"{test} replays {trace}" + (f"; {plural(count, 'span')} redacted" if redaction.rules else ""))
     return exit_code(args, summary)
 
 

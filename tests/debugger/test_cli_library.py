@@ -176,4 +176,4 @@ def test_progress_without_a_terminal_is_plain_lines_now_and_then(capsys: pytest.
         progress(LoadProgress(path="x", bytes_done=0, bytes_total=None, spans=spans))
     progress.clear()
     err = capsys.readouterr().err
-    assert err.splitlines() == ["retrospan: reading: 1 spans, 0 spans/s", "retrospan: reading: 3 spans, 0 spans/s"]
+    assert err.splitlines() == ["retrospan: reading: 1 span, 0 spans/s", "retrospan: reading: 3 spans, 0 spans/s"]

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from textual.widgets import TextArea
 
 from debugger.cli import main
 from debugger.commands import screen
@@ -89,7 +90,11 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         assert "convert_currency" in desk.screen
         await desk.press("E")
         assert "Change something and run on" in desk.screen
-        await desk.press("enter", "ctrl+a", "9", "9", "ctrl+s")
+        await desk.press("enter", "ctrl+a", "9", "9", "tab", "down", "up")
+        assert desk.app.screen.query_one(TextArea).text.startswith("99"), (
+            "what was typed is kept while others are looked at"
+        )
+        await desk.press("ctrl+s")
         assert "This is no JSON" in desk.screen
         await desk.press("ctrl+s")
         assert "A fork with 1 change" in desk.screen

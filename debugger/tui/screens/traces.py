@@ -125,7 +125,7 @@ class TracesScreen(MarkingScreen):
         if done.bytes_total:
             text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
         took = self._clock() - self._began
-        return f"{text}, {done.spans / took:,.0f} spans/s" if took > _RATE_AFTER else text
+        return f"{text}, {plural(round(done.spans / took), 'span')}/s" if took > _RATE_AFTER else text
 
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
