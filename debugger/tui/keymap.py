@@ -63,11 +63,11 @@ FIRST = (
 
 _DISPLAY: dict[str, str] = {
     "up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "⏎", "escape": "esc", "question_mark": "?",
-    "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "delete": "del", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
+    "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
     "left_square_bracket": "[", "right_square_bracket": "]",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
     "plus": "+", "number_sign": "#", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
-    "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
+    "greater_than_sign": ">", "delete": "del", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
 
 
