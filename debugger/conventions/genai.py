@@ -18,7 +18,7 @@ from ._message_events import DETAILS, conversation, of_logs, of_span
 from ._view import Promoted, View, text
 
 name: Final = "genai"
-version: Final = 3
+version: Final = 4
 
 _OPERATION: Final = "gen_ai.operation.name"
 _KINDS: Final[dict[str, CallKind]] = {
