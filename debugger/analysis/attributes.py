@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from runtime.messages import Json, JsonObject, parse_json_text
 from runtime.trace import Span
 
-from .document import Builder, Document, Piece, json_lines, json_text
-from .text import clock_exact, duration, one_line, plural
+from .document import Builder, Document, Original, Piece, json_lines, json_piece, told
+from .text import clock_exact, duration, plural
 from .tree import TreeMark
 
 _KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -31,7 +31,7 @@ def attributes_document(spans: Sequence[Span], marks: Sequence[TreeMark] = ()) -
 
 def _span(out: Builder, span: Span, key: str) -> None:
     out.heading("span")
-    out.pair("name", one_line(span.name), indent=2)
+    out.pair("name", span.name, indent=2)
     out.pair("trace id", span.trace_id, indent=2)
     out.pair("span id", span.span_id, indent=2)
     out.pair("parent", span.parent_span_id or "none", indent=2)
@@ -55,18 +55,18 @@ def _span(out: Builder, span: Span, key: str) -> None:
     for i, event in enumerate(span.events):
         since = None if span.start_unix_nano is None else event.time_unix_nano - span.start_unix_nano
         when = clock_exact(event.time_unix_nano) if since is None else f"+{duration(since)}"
-        out.line(Piece(one_line(event.name), "strong"), Piece(f"  {when}", "dim"), indent=2)
+        out.line(told(event.name, "strong"), Piece(f"  {when}", "dim"), indent=2)
         _pairs(out, f"{key}.e{i}", event.attributes, 4)
     if span.links:
         out.heading(f"links ({len(span.links)})")
     for i, link in enumerate(span.links):
-        out.line(Piece(f"trace {one_line(link.trace_id)} span {one_line(link.span_id)}"), indent=2)
+        out.line(told(link.trace_id, before="trace "), told(link.span_id, before=" span "), indent=2)
         _pairs(out, f"{key}.l{i}", link.attributes, 4)
     _mapping(out, f"{key}.r", "resource", span.resource)
     if span.scope_name or span.scope_version:
         out.heading("scope")
-        out.pair("name", one_line(span.scope_name), indent=2)
-        out.pair("version", one_line(span.scope_version, "-"), indent=2)
+        out.pair("name", span.scope_name, indent=2)
+        out.pair("version", span.scope_version or "-", indent=2)
     if span.extra:
         _mapping(out, f"{key}.x", "other fields of the input", span.extra)
 
@@ -88,25 +88,25 @@ def _pairs(out: Builder, key: str, values: Mapping[str, Json], indent: int) -> N
 
 def _pair(out: Builder, key: str, name: str, value: Json, indent: int) -> None:
     """``name  value`` where the value is short, else the value below its name."""
-    label = Piece(one_line(name), "key")
+    label = told(name, "key")
     if isinstance(value, str):
         parsed = parse_json_text(value)
         if isinstance(parsed, dict | list) and parsed:
             out.line(label, Piece(f"  JSON text, {plural(len(value), 'character')}", "dim"), indent=indent)
-            out.body(key, json_lines(parsed, indent + 2))
+            out.body(key, json_lines(parsed, indent + 2), Original(value))
         elif "\n" in value or len(value) > 300:
             out.line(label, Piece(f"  {plural(len(value), 'character')}", "dim"), indent=indent)
             out.text(key, value, indent=indent + 2)
         else:
-            out.line(label, Piece("  "), Piece(one_line(value, '""'), "string"), indent=indent)
+            out.line(label, Piece("  "), told(value, "string", '""'), indent=indent)
     elif isinstance(value, Mapping | list) and value:
         lines = json_lines(value, indent + 2)
         if len(lines) == 1:
             out.line(label, Piece("  "), *lines[0].pieces, indent=indent)
         else:
             out.line(label, indent=indent)
-            out.body(key, lines)
+            out.body(key, lines, Original(value))
     elif value is None:
         out.line(label, Piece("  no value", "dim"), indent=indent)
     else:
-        out.line(label, Piece("  "), Piece(json_text(value), "number"), indent=indent)
+        out.line(label, Piece("  "), json_piece(value, "number"), indent=indent)

@@ -9,9 +9,9 @@ from runtime.messages import Call, Json
 
 from .compare import ComparedCall, Comparison, Status, Totals
 from .conversation import summary
-from .document import Builder, Document, Piece, Style
+from .document import Builder, Document, Piece, Style, told
 from .replay_view import difference_lines
-from .text import cost, count, duration, one_line, plural
+from .text import cost, count, duration, plural
 
 SIGNS: dict[Status, tuple[str, Style]] = {
     "same": ("=", "dim"),
@@ -117,7 +117,7 @@ def _numbers(left: Call | None, right: Call | None) -> list[tuple[str, str, str]
 def _differences(out: Builder, differences: Sequence[Difference]) -> None:
     for i, difference in enumerate(differences[:_SHOWN]):
         out.gap()
-        out.line(Piece(one_line(difference.part), "key"), Piece(f"  {one_line(difference.path, '')}", "dim"))
+        out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "))
         out.body(f"d{i}", difference_lines(difference, 2))
     if len(differences) > _SHOWN:
         out.line(Piece(f"… and {plural(len(differences) - _SHOWN, 'more difference')}", "dim"))
@@ -129,8 +129,8 @@ def _differences(out: Builder, differences: Sequence[Difference]) -> None:
 def trace_document(comparison: Comparison, left: str, right: str) -> Document:
     """The whole comparison: the numbers, and every call that differs. For a terminal without a screen."""
     out = Builder()
-    out.line(Piece("- ", "removed"), Piece(one_line(left)))
-    out.line(Piece("+ ", "added"), Piece(one_line(right)))
+    out.line(Piece("- ", "removed"), told(left))
+    out.line(Piece("+ ", "added"), told(right))
     out.line(Piece(totals_line(comparison.left, comparison.right), "dim"))
     out.line(
         Piece("The same calls with the same content." if comparison.is_same else counts_text(comparison), "strong")
@@ -144,7 +144,7 @@ def trace_document(comparison: Comparison, left: str, right: str) -> Document:
         same = 0
         out.line(*row_head(row), Piece(f"   {parts_text(row)}", "dim"), indent=min(2 * row.depth, 40))
         for difference in row.differences[:_SHOWN]:
-            out.line(Piece(one_line(difference.path), "key"), indent=min(2 * row.depth, 40) + 4)
+            out.line(told(difference.path, "key"), indent=min(2 * row.depth, 40) + 4)
             for line in difference_lines(difference, min(2 * row.depth, 40) + 6):
                 out.line(*line.pieces, indent=line.indent)
     _skipped(out, same if not comparison.is_same else 0)
@@ -159,12 +159,12 @@ def _skipped(out: Builder, same: int) -> None:
 def snapshot_document(differences: Sequence[Difference], left: str, right: str) -> Document:
     """What differs between two snapshots."""
     out = Builder()
-    out.line(Piece("- ", "removed"), Piece(one_line(left)))
-    out.line(Piece("+ ", "added"), Piece(one_line(right)))
+    out.line(Piece("- ", "removed"), told(left))
+    out.line(Piece("+ ", "added"), told(right))
     same = "The same frames, memory, journals, status and budget."
     out.line(Piece(plural(len(differences), "difference") if differences else same, "strong"))
     for difference in differences:
-        out.line(Piece(one_line(difference.path), "key"))
+        out.line(told(difference.path, "key"))
         for line in difference_lines(difference, 2):
             out.line(*line.pieces, indent=line.indent)
     return out.document()

@@ -23,7 +23,7 @@ from runtime.messages import (
     parse_json_text,
 )
 
-from .document import Builder, Document, Line, Piece, Style, json_lines, json_text
+from .document import Builder, Document, Line, Original, Piece, Style, json_lines, json_piece, json_text, told
 from .prices import computed_cost
 from .text import cost, count, duration, one_line, plural, size, sparkline
 from .tree import TreeMark
@@ -117,14 +117,14 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
         out.line(Piece(f"! {mark.text}", "warning"))
     if call.error is not None:
         out.gap()
-        kind = one_line(call.error.type, "error")
-        out.text("error", call.error.message or "(no message)", style="error", first=(Piece(f"✗ {kind}: ", "error"),))
+        kind = told(call.error.type, "error", "error", before="✗ ", after=": ")
+        out.text("error", call.error.message or "(no message)", style="error", first=(kind,))
     if call.lost is not None:
-        out.line(Piece(f"! cannot answer a replay: {one_line(call.lost)}", "warning"))
+        out.line(told(call.lost, "warning", before="! cannot answer a replay: "))
     _settings(out, call)
     for i, shown in enumerate(view.messages):
         if shown.place == "output" and (i == 0 or view.messages[i - 1].place == "input"):
-            out.heading("answer", Piece(_finish(call), "dim"))
+            out.heading("answer", *_finish(call))
         _message(out, f"m{i}", shown)
     _plain_values(out, call)
     if not view.messages and call.kind == "llm":
@@ -139,7 +139,7 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
 
 def _head(out: Builder, view: Conversation) -> None:
     call = view.call
-    pieces = [Piece(f"{GLYPHS[call.kind]} {_title(call)}", KIND_STYLES[call.kind] or "strong")]
+    pieces = [told(_title(call), KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} ")]
     took = call.duration_ns
     pieces.append(Piece(f"   {duration(took)}" if took is not None else "   unfinished", "dim"))
     if tokens := tokens_text(call.usage):
@@ -149,11 +149,11 @@ def _head(out: Builder, view: Conversation) -> None:
     out.line(*pieces)
     if (computed := computed_cost(call)) is not None:
         by = f"{cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}, not recorded"
-        out.line(Piece(one_line(by), "dim"), hang=2)
+        out.line(told(by, "dim"), hang=2)
     if served := call.served_by:
         said = {"journal": "answered from the recording", "reused": "answered again from the recording",
                 "live": "run for real", "supplied": "supplied by hand"}.get(served, served)  # fmt: skip
-        out.line(Piece(one_line(said), "good" if served == "journal" else "warning"))
+        out.line(told(said, "good" if served == "journal" else "warning"))
     if call.kind == "llm" and view.carried:
         new = sum(1 for shown in view.messages if shown.is_new)
         grown = "" if view.grown_tokens is None else f", {view.grown_tokens:+,} input tokens since the previous call"
@@ -167,34 +167,36 @@ def _head(out: Builder, view: Conversation) -> None:
 def _settings(out: Builder, call: Call) -> None:
     """What a model call was given beside its messages: parameters on one line, tools by name, definitions folded."""
     if call.parameters:
-        shown = " · ".join(f"{one_line(name)} {json_text(value)}" for name, value in call.parameters.items())
-        out.line(Piece("parameters ", "dim"), Piece(shown), hang=11)
+        shown = []
+        for i, (name, value) in enumerate(call.parameters.items()):
+            shown += [told(name, before=" · " if i else "", after=" "), json_piece(value)]
+        out.line(Piece("parameters ", "dim"), *shown, hang=11)
     if call.output_schema is not None:
         out.folded("schema", Line((Piece("answer must fit ", "dim"), Piece("a JSON schema"))),
                    json_lines(call.output_schema, 2))  # fmt: skip
     tools = call.tool_definitions
     if not tools:
         return
-    names = ", ".join(one_line(tool.name) for tool in tools)
+    names = [told(tool.name, "tool", before=", " if i else "") for i, tool in enumerate(tools)]
     lines: list[Line] = []
     for tool in tools:
-        about = f"  {one_line(tool.description)}" if tool.description else ""
-        lines.append(Line((Piece(f"▲ {one_line(tool.name)}", "tool"), Piece(about)), 2, 2))
+        about = told(tool.description, before="  ") if tool.description else Piece("")
+        lines.append(Line((told(tool.name, "tool", before="▲ "), about), 2, 2))
         if tool.parameters:
             lines.extend(json_lines(tool.parameters, 4))
-    out.folded("tools", Line((Piece("tools offered ", "dim"), Piece(names, "tool")), 0, 14), lines)
+    out.folded("tools", Line((Piece("tools offered ", "dim"), *names), 0, 14), lines)
 
 
 def _title(call: Call) -> str:
     match call.kind:
         case "llm":
-            return one_line(" · ".join(text for text in (call.model or call.name, call.provider) if text))
+            return " · ".join(text for text in (call.model or call.name, call.provider) if text)
         case "tool":
-            return one_line(call.tool_name or call.name)
+            return call.tool_name or call.name
         case "agent":
-            return one_line(call.agent_name or call.name)
+            return call.agent_name or call.name
         case _:
-            return one_line(call.name)
+            return call.name
 
 
 def tokens_text(usage: Usage) -> str:
@@ -212,20 +214,20 @@ def tokens_text(usage: Usage) -> str:
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
-def _finish(call: Call) -> str:
+def _finish(call: Call) -> tuple[Piece, ...]:
     named = ", ".join(reason for reason in call.finish_reasons or () if reason.strip())
-    return f"   stopped: {one_line(named)}" if named else ""
+    return (told(named, "dim", before="   stopped: "),) if named else ()
 
 
 def _message(out: Builder, key: str, shown: MessageView) -> None:
     message = shown.message
     out.gap()
-    role = one_line(message.role, "(no role)")
     style = _ROLES.get(message.role, "strong")
     sign = {True: "+ ", False: "  ", None: ""}[shown.is_new]
-    head = [Piece(sign, "added"), Piece(role, style)] if sign else [Piece(role, style)]
+    role = told(message.role, style, "(no role)")
+    head = [Piece(sign, "added"), role] if sign else [role]
     if message.name:
-        head.append(Piece(f" {one_line(message.name)}", "dim"))
+        head.append(told(message.name, "dim", before=" "))
     if shown.is_new:
         head.append(Piece("  new in this call", "dim"))
     out.line(*head)
@@ -254,7 +256,7 @@ def value_lines(out: Builder, key: str, name: str, value: Json, indent: int) -> 
         out.line(Piece(name, "tool"), *lines[0].pieces, indent=indent, hang=2)
     else:
         out.line(Piece(name, "tool"), indent=indent)
-        out.body(key, lines)
+        out.body(key, lines, Original(parsed))
 
 
 def _part(out: Builder, key: str, part: Part, style: Style) -> None:
@@ -264,14 +266,14 @@ def _part(out: Builder, key: str, part: Part, style: Style) -> None:
         case ReasoningPart(content):
             out.text(key, content, style="reasoning", indent=2, first=(Piece("thinking: ", "dim"),))
         case ToolCallPart(id_, name, arguments):
-            _named(out, key, f"▲ {one_line(name)} ", arguments, id_)
+            _named(out, key, told(name, "tool", before="▲ ", after=" "), arguments, id_)
         case ToolCallResponsePart(id_, response):
-            _named(out, key, "↳ ", response, id_)
+            _named(out, key, Piece("↳ ", "tool"), response, id_)
         case BlobPart(mime_type, uri, size_bytes, _):
-            where = f", {one_line(uri)}" if uri else ""
-            out.line(Piece(f"▣ {one_line(mime_type, 'file')}, {size(size_bytes)}{where}", "dim"), indent=2)
+            what = told(mime_type, "dim", "file", before="▣ ", after=f", {size(size_bytes)}")
+            out.line(what, told(uri, "dim", before=", ") if uri else Piece(""), indent=2)
         case OtherPart(type_, data):
-            out.line(Piece(f"? {one_line(type_)} (a kind of part this version does not know)", "dim"), indent=2)
+            out.line(told(type_, "dim", before="? ", after=" (a kind of part this version does not know)"), indent=2)
             out.json(key, dict(data), indent=4)
 
 
@@ -286,18 +288,18 @@ def _text(out: Builder, key: str, content: str, style: Style) -> None:
         out.text(key, content, style=style, indent=2)
 
 
-def _named(out: Builder, key: str, name: str, value: Json, call_id: str | None) -> None:
+def _named(out: Builder, key: str, name: Piece, value: Json, call_id: str | None) -> None:
     """A tool call or its answer: on one line where it is short, else the value below."""
-    tail = Piece(f"  {one_line(call_id)}", "dim") if call_id else Piece("")
+    tail = told(call_id, "dim", before="  ") if call_id else Piece("")
     parsed = parse_json_text(value)
     lines = json_lines(parsed, 4)
     if isinstance(parsed, str):
-        out.text(key, parsed, indent=2, first=(Piece(name, "tool"),))
+        out.text(key, parsed, indent=2, first=(name,))
     elif len(lines) == 1:
-        out.line(Piece(name, "tool"), *lines[0].pieces, tail, indent=2)
+        out.line(name, *lines[0].pieces, tail, indent=2)
     else:
-        out.line(Piece(name, "tool"), tail, indent=2)
-        out.body(key, lines)
+        out.line(name, tail, indent=2)
+        out.body(key, lines, Original(parsed))
 
 
 def _plain_values(out: Builder, call: Call) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from textwrap import dedent
 from typing import Literal, TypeAlias
 
 from runtime.messages import Json
 
-from .text import lines_of, one_line, plural, visible
+from .text import NO_NAME, broken, one_line, plural, visible, with_escapes
 
 Style: TypeAlias = Literal[
     "", "dim", "strong", "heading", "key", "string", "number", "error", "warning", "good", "removed", "added",
@@ -38,6 +39,30 @@ class Piece:
 
     text: str
     style: Style = ""
+    source: str | None = None
+    """What the trace has, where ``text`` only stands for it."""
+
+    @property
+    def original(self) -> str:
+        """The piece as it is copied."""
+        return with_escapes(self.text if self.source is None else self.source)
+
+
+def told(text: str | None, style: Style = "", empty: str = NO_NAME, *, before: str = "", after: str = "") -> Piece:
+    """A name or short text of the trace on one line, between words of our own."""
+    shown = one_line(text, empty)
+    source = None if shown == text or not text else f"{before}{text}{after}"
+    return Piece(f"{before}{shown}{after}", style, source)
+
+
+def told_lines(text: str, style: Style = "", *, before: str = "", after: str = "") -> list[Piece]:
+    """A longer text of the trace, a piece for each of its lines."""
+    made = []
+    for raw in broken(text):
+        shown = visible(raw.replace("\t", "    "))
+        source = None if shown == raw else f"{before}{raw}{after}"
+        made.append(Piece(f"{before}{shown}{after}", style, source))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +82,32 @@ class Line:
         """The line as plain text, without its indent."""
         return "".join(piece.text for piece in self.pieces)
 
+    @property
+    def original(self) -> str:
+        """The line as it is copied, without its indent."""
+        return "".join(piece.original for piece in self.pieces)
+
 
 EMPTY = Line()
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The value of a trace that a block shows: what is copied in place of the block's lines."""
+
+    value: Json
+    lead: str = ""
+    """What stands before it on its first line, for a copy of everything."""
+
+    @property
+    def text(self) -> str:
+        """The value alone: a text as it was recorded, anything else as JSON."""
+        if isinstance(self.value, str):
+            return with_escapes(self.value)
+        try:
+            return with_escapes(json.dumps(self.value, ensure_ascii=False, indent=2, default=_not_json))
+        except (ValueError, RecursionError):
+            return json_text(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +119,26 @@ class Block:
     lines: tuple[Line, ...]
     shown: int | None = None
     """Lines that show while folded; None for a block that does not fold."""
+    source: Original | None = None
+    """What the lines show, where they show one value."""
 
     @property
     def folds(self) -> bool:
         """True when folding hides something."""
         return self.shown is not None and self.shown < len(self.lines)
+
+    @property
+    def original(self) -> str:
+        """The block as it is copied: the recorded value alone where it shows one."""
+        return dedent(self._original_lines()).strip("\n") if self.source is None else self.source.text
+
+    def _original_lines(self) -> str:
+        return "\n".join(" " * line.indent + line.original for line in self.lines)
+
+    @property
+    def original_in_place(self) -> str:
+        """The block as it stands in a copy of everything."""
+        return self._original_lines() if self.source is None else self.source.lead + self.source.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +152,11 @@ class Document:
     def text(self) -> str:
         """Everything as plain text, unfolded: for tests and for a terminal without a screen."""
         return "\n".join(" " * line.indent + line.text for block in self.blocks for line in block.lines)
+
+    @property
+    def original(self) -> str:
+        """Everything as it is copied: values as they were recorded, only their control characters as escapes."""
+        return "\n".join(block.original_in_place for block in self.blocks)
 
 
 @dataclass(slots=True)
@@ -107,32 +176,32 @@ class Builder:
         if self._lines or self.blocks:
             self._lines.append(EMPTY)
 
-    def heading(self, text: str, *more: Piece) -> None:
+    def heading(self, text: str | Piece, *more: Piece) -> None:
         """A heading with an empty line above it."""
         self.gap()
-        self.line(Piece(text, "heading"), *more)
+        self.line(replace(text, style="heading") if isinstance(text, Piece) else Piece(text, "heading"), *more)
 
-    def pair(self, key: str, value: str, *, style: Style = "", indent: int = 0, width: int = 14) -> None:
+    def pair(self, key: str, value: str | None, *, style: Style = "", indent: int = 0, width: int = 14) -> None:
         """``key   value`` on one line."""
-        name = one_line(key)
-        lead = Piece(name.ljust(width) + " ", "key")
-        self.line(lead, Piece(visible(value), style), indent=indent, hang=width + 1)
+        name = told(key)
+        padding = " " * max(width - len(name.text) + 1, 1)
+        self.line(replace(name, style="key"), Piece(padding), told(value, style), indent=indent, hang=width + 1)
 
     def text(self, key: str, text: str, *, style: Style = "", indent: int = 0, first: tuple[Piece, ...] = ()) -> None:
         """Add a text of any length as a block of its own that folds when long."""
-        lines = [Line((*first, Piece(head, style)), indent) if i == 0 else Line((Piece(head, style),), indent)
-                 for i, head in enumerate(lines_of(text))]  # fmt: skip
-        self.body(key, lines)
+        pieces = told_lines(text, style)
+        lines = [Line((*first, pieces[0]), indent), *(Line((piece,), indent) for piece in pieces[1:])]
+        self.body(key, lines, Original(text, "".join(piece.original for piece in first)))
 
     def json(self, key: str, value: Json, *, indent: int = 0) -> None:
         """Add a JSON value, pretty, as a block of its own that folds when long."""
-        self.body(key, json_lines(value, indent))
+        self.body(key, json_lines(value, indent), Original(value))
 
-    def body(self, key: str, lines: Iterable[Line]) -> None:
-        """Add lines as a block of their own that folds when long."""
+    def body(self, key: str, lines: Iterable[Line], source: Original | None = None) -> None:
+        """Add lines as a block of their own that folds when long; ``source`` is the value that they show."""
         self.close()
         made = tuple(part for line in lines for part in _chunks(line))
-        self.blocks.append(Block(key=key, lines=made, shown=fold_at(made)))
+        self.blocks.append(Block(key=key, lines=made, shown=fold_at(made), source=source))
 
     def folded(self, key: str, head: Line, lines: Sequence[Line]) -> None:
         """Add lines as a block of their own of which only the head shows, however few there are."""
@@ -167,9 +236,12 @@ def _chunks(line: Line) -> Iterable[Line]:
         return
     for piece in line.pieces:
         for start in range(0, max(len(piece.text), 1), LINE_LIMIT):
-            part = Piece(piece.text[start : start + LINE_LIMIT], piece.style)
+            end = start + LINE_LIMIT
+            is_end = end >= len(piece.text)
+            source = None if piece.source is None else piece.source[start : None if is_end else end]
+            part = Piece(piece.text[start:end], piece.style, source)
             # A name of thousands of characters before a { still folds: its last part does.
-            is_last = piece is line.pieces[-1] and start + LINE_LIMIT >= len(piece.text)
+            is_last = piece is line.pieces[-1] and is_end
             yield Line((part,), line.indent, fold=line.fold if is_last else 0)
 
 
@@ -187,7 +259,7 @@ def fold_at(lines: tuple[Line, ...]) -> int | None:
 
 
 def unfolded(
-    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset()
+    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset(), key: str = "enter"
 ) -> list[tuple[Line, str, int]]:
     """The lines that show, each with the key of its block and its place in it, given what is open and closed.
 
@@ -197,6 +269,7 @@ def unfolded(
         document: all of it.
         opened: blocks that are unfolded.
         closed: block and place of lines that begin something which is folded into them.
+        key: what unfolds a block.
     """
     out: list[tuple[Line, str, int]] = []
     for block in document.blocks:
@@ -211,7 +284,7 @@ def unfolded(
             out.extend([(line, block.key, i) for i, line in enumerate(lines)])
         if is_cut:
             hidden = plural(len(block.lines) - len(lines), "more line")
-            said = Line((Piece(f"▾ {hidden} (enter shows them)", "fold"),), block.lines[0].indent)
+            said = Line((Piece(f"▾ {hidden} ({key} shows them)", "fold"),), block.lines[0].indent)
             out.append((said, block.key, -1))
         elif block.folds:
             out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key, -1))
@@ -262,12 +335,12 @@ _ONE_LINE_JSON = 60
 
 def _json_into(out: list[Line], value: Json, indent: int, before: tuple[Piece, ...], after: str, depth: int) -> None:
     if depth > 60:
-        out.append(Line((*before, Piece(json_text(value), "string"), Piece(after)), indent))
+        out.append(Line((*before, json_piece(value, "string"), Piece(after)), indent))
     elif isinstance(value, Mapping) and value and not _is_short(value):
         out.append(Line((*before, Piece("{")), indent, fold=1))
         last = len(value) - 1
         for i, (name, item) in enumerate(value.items()):
-            lead = (Piece(visible(json.dumps(str(name), ensure_ascii=False)), "key"), Piece(": "))
+            lead = (json_piece(str(name), "key"), Piece(": "))
             _json_into(out, item, indent + 2, lead, "," if i < last else "", depth + 1)
         out.append(Line((Piece("}" + after),), indent, fold=-1))
     elif isinstance(value, list | tuple) and value and not _is_short(value):
@@ -277,10 +350,10 @@ def _json_into(out: list[Line], value: Json, indent: int, before: tuple[Piece, .
         out.append(Line((Piece("]" + after),), indent, fold=-1))
     elif isinstance(value, str) and "\n" in value:
         out.append(Line((*before, Piece('"""', "string")), indent))
-        out.extend(Line((Piece(text, "string"),), indent + 2) for text in lines_of(value))
+        out.extend(Line((piece,), indent + 2) for piece in told_lines(value, "string"))
         out.append(Line((Piece('"""', "string"), Piece(after)), indent))
     else:
-        out.append(Line((*before, Piece(json_text(value), _json_style(value)), Piece(after)), indent))
+        out.append(Line((*before, json_piece(value, _json_style(value)), Piece(after)), indent))
 
 
 def _is_short(value: Json) -> bool:
@@ -308,13 +381,22 @@ def _json_style(value: Json) -> Style:
 
 def json_text(value: Json) -> str:
     """A JSON value on one line, made visible; what is not JSON shows as Python would print it."""
+    return visible(_json_source(value))
+
+
+def json_piece(value: Json, style: Style = "") -> Piece:
+    """A JSON value on one line."""
+    source = _json_source(value)
+    return Piece(visible(source), style, source)
+
+
+def _json_source(value: Json) -> str:
     if isinstance(value, bytes):
         return f"{plural(len(value), 'byte')}: {value[:32].hex(' ')}{' …' if len(value) > 32 else ''}"
     try:
-        text = json.dumps(value, ensure_ascii=False, default=_not_json)
+        return json.dumps(value, ensure_ascii=False, default=_not_json)
     except (ValueError, RecursionError):
-        text = "[cycle]"
-    return visible(text)
+        return "[cycle]"
 
 
 def _not_json(value: object) -> str:

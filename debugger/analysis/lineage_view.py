@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from runtime.messages import Call
 
 from .conversation import GLYPHS, KIND_STYLES
-from .document import Builder, Document, Line, Piece
+from .document import Builder, Document, Line, Piece, Style, told
 from .lineage import MOST_STEPS, End, Lineage, Link, Step
 from .places import Kind, Places
-from .text import clock, one_line, plural, visible
+from .text import clock, plural, visible
 
 _KINDS: dict[Kind, str] = {
     "message": "message",
@@ -71,25 +71,24 @@ def lineage_view(lineage: Lineage, places: Places) -> LineageView:
 
 def _step_lines(number: int, step: Step, call: Call, *, is_first: bool) -> list[Line]:
     named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
-    name = f"{GLYPHS[call.kind]} {one_line(named or call.name)}"
     what = f"{step.place.role} message" if step.place.kind == "message" and step.place.role else _KINDS[step.place.kind]
     level = _LEVELS[step.found.level]
     head = [
         Piece(f"{number:2} ", "number"),
-        Piece(name, KIND_STYLES[call.kind] or "strong"),
-        Piece(f"  {one_line(what)}", "strong"),
+        told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
+        told(what, "strong", before="  "),
         Piece(f"  {clock(step.place.time or None)}", "dim"),
     ]
     if level:
         head.append(Piece(f"  {level}", "warning"))
     if is_first:
         head.append(Piece("  first", "good"))
-    before, found, after = (_flat(text) for text in step.excerpt)
-    return [Line(tuple(head)), Line((Piece(before), Piece(found, "added"), Piece(after)), 5)]
+    before, found, after = step.excerpt
+    return [Line(tuple(head)), Line((_flat(before), _flat(found, "added"), _flat(after)), 5)]
 
 
-def _flat(text: str) -> str:
-    return visible(text.replace("\t", " "))
+def _flat(text: str, style: Style = "") -> Piece:
+    return Piece(visible(text.replace("\t", " ")), style, text)
 
 
 def _end(out: Builder, lineage: Lineage) -> None:

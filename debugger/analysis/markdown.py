@@ -21,8 +21,8 @@ from runtime.messages import (
 )
 
 from .conversation import GLYPHS
-from .document import json_lines
-from .text import clock, lines_of, one_line
+from .document import Original
+from .text import NO_NAME, clock, with_escapes
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$@:=^])")
 
@@ -48,12 +48,12 @@ class NoteLike(Protocol):
 
 def escaped(text: str) -> str:
     """A short text as one line of Markdown in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+    return _SPECIAL.sub(r"\\\1", with_escapes(" ".join(text.split())) or NO_NAME)
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text as a code block, whose fence is longer than any within it; control characters are made visible."""
-    shown = "\n".join(lines_of(text))
+    """A text as a code block, whose fence is longer than any within it; control characters are escapes of JSON."""
+    shown = with_escapes(text)
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
@@ -74,7 +74,7 @@ def notebook_markdown(notes: Iterable[NoteLike], title: str = "Notebook") -> str
             out += [fenced(span_link(note.source, note.trace_id, note.span_id), "sh"), ""]
         if note.body:
             # What the user typed is theirs to format; what comes from a trace is not.
-            body = "\n".join(lines_of(note.body))
+            body = with_escapes(note.body)
             out += [body if note.kind == "note" else fenced(note.body, "text"), ""]
         out += [f"*{escaped(clock(note.made_unix_nano, with_year=True))}*", ""]
     return "\n".join(out)
@@ -129,5 +129,4 @@ def _value(name: str, value: Json) -> list[str]:
     parsed = parse_json_text(value)
     if isinstance(parsed, str):
         return [escaped(name), "", fenced(parsed, "text"), ""]
-    text = "\n".join(" " * line.indent + line.text for line in json_lines(parsed))
-    return [escaped(name), "", fenced(text, "json"), ""]
+    return [escaped(name), "", fenced(Original(parsed).text, "json"), ""]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from .document import Builder, Document, Line, Piece
+from .document import Builder, Document, Line, Piece, told, told_lines
 from .markdown import NoteLike
-from .text import clock, lines_of, one_line
+from .text import clock
 
 _SIGNS = {"span": "◆", "text": "»", "lineage": "↑", "page": "▣", "note": "✎"}
 
@@ -25,11 +25,11 @@ def notebook_document(notes: Iterable[KeptNote]) -> Document:
     for note in notes:
         head = (
             Piece(f"{_SIGNS.get(note.kind, '·')} ", "key"),
-            Piece(one_line(note.title), "strong"),
+            told(note.title, "strong"),
             Piece(f"  {clock(note.made_unix_nano)}", "dim"),
-            Piece(f"  span {one_line(note.span_id)}" if note.span_id else "", "dim"),
+            told(note.span_id, "dim", before="  span ") if note.span_id else Piece(""),
         )
-        lines = [Line(head), *(Line((Piece(text),), 2) for text in lines_of(note.body) if note.body)]
+        lines = [Line(head), *(Line((piece,), 2) for piece in told_lines(note.body) if note.body)]
         out.body(f"note{note.note_id}", lines)
     if not out.blocks:
         out.line(Piece("Nothing is pinned yet.", "strong"))

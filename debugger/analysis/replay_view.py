@@ -22,8 +22,8 @@ from ..replay.model import (
     ReplayReport,
 )
 from ..store.rows import SpanRow
-from .document import Builder, Document, Line, Piece, Style, json_text
-from .text import cost, duration, lines_of, one_line, visible
+from .document import Builder, Document, Line, Piece, Style, json_text, told, told_lines
+from .text import cost, duration, one_line
 from .tree import name_of
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
@@ -114,7 +114,7 @@ def headline(report: ReplayReport) -> Piece:
     return Piece(text, style)
 
 
-def result_document(report: ReplayReport) -> Document:
+def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s") -> Document:
     """The result as lines: headline, counts, savings, the divergence with what differs, outputs, prints."""
     out = Builder()
     out.line(headline(report))
@@ -122,8 +122,10 @@ def result_document(report: ReplayReport) -> Document:
     saved = [text for text in (_saved_time(report), _saved_money(report)) if text]
     if saved:
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
+    if used := _used(report):
+        out.line(Piece("used ", "dim"), Piece(used, "warning"))
     if report.fidelity != "exact":
-        out.line(Piece(f"! fidelity: {one_line(report.fidelity)}", "warning"))
+        out.line(told(report.fidelity, "warning", before="! fidelity: "))
     _edits(out, report.edits)
     for i, note in enumerate(report.notes):
         out.text(f"note{i}", note, style="dim", first=(Piece("· ", "dim"),))
@@ -137,7 +139,7 @@ def result_document(report: ReplayReport) -> Document:
     _outputs(out, report)
     if report.printed:
         out.heading("the agent printed")
-        out.body("printed", [Line((Piece(visible(text), "dim"),), 2) for text in report.printed])
+        out.body("printed", [Line((piece,), 2) for text in report.printed for piece in told_lines(text, "dim")])
     if report.trace_id is not None and report.trace_fault:
         out.gap()
         out.text("fault", f"the replay's own trace could not be written: {report.trace_fault}", style="warning",
@@ -145,11 +147,11 @@ def result_document(report: ReplayReport) -> Document:
     elif report.trace_id is not None:
         out.gap()
         out.line(Piece("The replay is a trace of its own, a branch of the recording: ", "dim"),
-                 Piece("enter", "key"), Piece(" opens it.", "dim"))  # fmt: skip
+                 Piece(opens, "key"), Piece(" opens it.", "dim"))  # fmt: skip
         if report.job.output:
             out.text("kept", f"It is kept in {report.job.output}", style="dim")
         else:
-            out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece("s", "key"),
+            out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece(saves, "key"),
                      Piece(" saves it beside the recording.", "dim"))  # fmt: skip
     return out.document()
 
@@ -157,8 +159,17 @@ def result_document(report: ReplayReport) -> Document:
 def _edits(out: Builder, edits: Iterable[Edit]) -> None:
     """What a fork changes, word by word where it is a text."""
     for i, edit in enumerate(edits):
-        out.line(Piece("✎ ", "warning"), Piece(one_line(edit.path), "key"))
+        out.line(Piece("✎ ", "warning"), told(edit.path, "key"))
         out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
+
+
+def _used(report: ReplayReport) -> str:
+    """What the calls used that were done for real."""
+    usage = report.live_usage
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return ""
+    tokens = f"{usage.input_tokens or 0:,} tokens in and {usage.output_tokens or 0:,} out"
+    return tokens if usage.cost_nano_usd is None else f"{tokens}, {cost(usage.cost_nano_usd)}"
 
 
 def _saved_time(report: ReplayReport) -> str:
@@ -172,11 +183,11 @@ def _saved_money(report: ReplayReport) -> str:
 def _divergence(out: Builder, found: Divergence) -> None:
     glyph, style = _KIND.get(found.kind, ("·", ""))
     out.heading("first divergence")
-    out.line(Piece(f"{glyph} {one_line(found.name)}", style), Piece(f"  {one_line(found.call_id)}", "dim"), indent=2)
+    out.line(told(found.name, style, before=f"{glyph} "), told(found.call_id, "dim", before="  "), indent=2)
     out.text("reason", found.reason, indent=2, first=(Piece(f"{found.cause}: ", "strong"),))
     for i, difference in enumerate(found.differences):
         out.gap()
-        out.line(Piece(one_line(difference.part), "key"), Piece(f"  {one_line(difference.path, '')}", "dim"), indent=2)
+        out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "), indent=2)
         out.body(f"d{i}", difference_lines(difference, 4))
     if found.differences:
         out.gap()
@@ -233,11 +244,11 @@ def diff_lines(before: str, after: str, indent: int = 0) -> list[Line]:
         if change == "same":
             text = _shorten(text, first=i == 0, last=i == len(changes) - 1)
         start, end, style = _CHANGE[change]
-        for n, part in enumerate(lines_of(text)):
+        for n, part in enumerate(told_lines(text, style, before=start, after=end)):
             if n:
                 rows.append([])
-            if part or change != "same":
-                rows[-1].append(Piece(f"{start}{part}{end}", style))
+            if part.text:
+                rows[-1].append(part)
     return [Line(tuple(row), indent) for row in rows]
 
 
@@ -276,11 +287,11 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
         out.gap()
         out.text("problem", plan.problem)
         out.gap()
-        out.text("way", "The state at any span can be looked at all the same: b restores before it, a after it. "
+        out.text("way", "The state before and after any span can be looked at all the same. "
                  "An agent of your own can be named when the trace is opened: retrospan FILE --agent FILE.py:NAME",
                  style="dim")  # fmt: skip
         return out.document()
-    out.line(Piece("runs       ", "dim"), Piece(one_line(plan.entry_point, "nothing"), "strong"), hang=11)
+    out.line(Piece("runs       ", "dim"), told(plan.entry_point, "strong", "nothing"), hang=11)
     if plan.is_rebuilt:
         trust = Piece("made of the recorded calls alone: no program runs", "good")
     elif job.agent:

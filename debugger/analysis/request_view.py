@@ -8,7 +8,7 @@ from runtime.messages import Call, Json, message_to_json
 from runtime.trace import Span
 
 from ..importers import LogRecord
-from .document import Builder, Document, Line, Piece, json_lines, json_text
+from .document import Builder, Document, Line, Piece, json_lines, json_text, told
 from .text import clock_exact, duration, one_line, plural
 
 _SEVERITIES = ((21, "fatal"), (17, "error"), (13, "warn"), (9, "info"), (5, "debug"), (1, "trace"))
@@ -96,7 +96,7 @@ def events_document(spans: Sequence[Span], logs: Sequence[LogRecord]) -> Documen
         since = "no time" if at is None else clock_exact(at) if start is None else f"+{duration(at - start)}"
         out.gap()
         style = {"error": "error", "fatal": "error", "warn": "warning"}.get(kind, "dim")
-        out.line(Piece(since.ljust(10), "number"), Piece(f" {kind:<6}", style), Piece(one_line(name), "strong"))  # type: ignore[arg-type]
+        out.line(Piece(since.ljust(10), "number"), Piece(f" {kind:<6}", style), told(name, "strong"))  # type: ignore[arg-type]
         if isinstance(body, str):
             out.text(f"b{i}", body, indent=4)
         elif body is not None:
@@ -114,8 +114,8 @@ def _attribute_lines(attributes: Mapping[str, Json]) -> list[Line]:
     for name, value in attributes.items():
         inner = json_lines(value, 6)
         if len(inner) == 1:
-            lines.append(Line((Piece(one_line(name), "key"), Piece("  "), *inner[0].pieces), 4, 4))
+            lines.append(Line((told(name, "key"), Piece("  "), *inner[0].pieces), 4, 4))
         else:
-            lines.append(Line((Piece(one_line(name), "key"), Piece(f"  {json_text(value)[:40]}", "dim")), 4))
+            lines.append(Line((told(name, "key"), Piece(f"  {json_text(value)[:40]}", "dim")), 4))
             lines.extend(inner)
     return lines

@@ -11,7 +11,7 @@ from runtime.messages import Json, JsonObject, Outcome, Request, ToolRequest
 from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
 
 from ..replay.model import Anchor, ReplayPlan
-from .document import Builder, Document, Piece, Style, json_text
+from .document import Builder, Document, Piece, Style, json_text, told
 from .state_changes import StateChange, changes_into, outcome_text
 from .text import clock, cost, count, one_line, plural
 
@@ -221,7 +221,7 @@ def snapshot_document(
     if view.taken_unix_nano is not None:
         facts.insert(0, clock(view.taken_unix_nano))
     out.line(Piece(" · ".join(facts), "dim"))
-    out.line(Piece(f"from {one_line(view.source, 'unknown source')}", "dim"))
+    out.line(told(view.source, "dim", "unknown source", before="from "))
     if changes is not None:
         changes_into(out, changes, f"changed since {since}")
     if plan is not None:
@@ -259,7 +259,7 @@ def _row(out: Builder, frame: FrameView) -> None:
     # Depth is bounded by the snapshot format, but a pane is narrow.
     out.line(
         Piece("● ", "agent"),
-        Piece(one_line(frame.agent_id), "strong"),
+        told(frame.agent_id, "strong"),
         Piece(f"  {word}", style),
         Piece(held, "dim"),
         Piece(f"  {keys}", "dim" if frame.memory is not None else "warning"),
@@ -271,14 +271,14 @@ def _row(out: Builder, frame: FrameView) -> None:
 def _frame(out: Builder, frame: FrameView, key: str) -> None:
     word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
     generation = "" if frame.generation is None else f"  generation {frame.generation}"
-    out.heading(f"● {one_line(frame.agent_id)}", Piece(f"  {word}", style), Piece(generation, "dim"))
-    out.line(Piece("call id ", "dim"), Piece(one_line(frame.call_id), "dim"), indent=2)
+    out.heading(told(frame.agent_id, before="● "), Piece(f"  {word}", style), Piece(generation, "dim"))
+    out.line(Piece("call id ", "dim"), told(frame.call_id, "dim"), indent=2)
     if frame.fidelity != "exact" or frame.notes:
         notes = "; ".join(one_line(note) for note in frame.notes)
         out.text(f"{key}.fidelity", f"{frame.fidelity}{': ' if notes else ''}{notes}", style="warning", indent=2,
                  first=(Piece("! ", "warning"),))  # fmt: skip
     if frame.budget:
-        out.line(Piece("spent ", "dim"), Piece(one_line(frame.budget)), indent=2)
+        out.line(Piece("spent ", "dim"), told(frame.budget), indent=2)
     if frame.input is not None:
         out.line(Piece("input", "key"), indent=2)
         out.json(f"{key}.input", frame.input, indent=4)
@@ -308,12 +308,12 @@ def _entries(out: Builder, frame: FrameView, key: str) -> None:
         times = f" x{entry.outcomes}" if entry.outcomes > 1 else ""
         failed = f" ✗{entry.failed}" if entry.failed else ""
         out.line(
-            Piece(f"{glyph} {one_line(entry.name)}", style),
+            told(entry.name, style, before=f"{glyph} "),
             Piece(times, "strong"),
             Piece(failed, "error"),
             Piece("" if entry.answers else " cannot answer", "warning"),
             Piece(f"  {short_hash(entry.content_hash)}", "dim"),
-            Piece("  → " + one_line(entry.last, "nothing"), "dim" if not entry.failed else ""),
+            told(entry.last, "dim" if not entry.failed else "", "nothing", before="  → "),
             indent=4,
             hang=4,
         )

@@ -58,7 +58,7 @@ def result_view(
     """
     made = []
     for at, (name, kind) in enumerate(columns):
-        wide = max([width_of(one_line(name, "")), *(width_of(cell_text(row[at])) for row in rows[:_MEASURED])])
+        wide = max([width_of(one_line(name, "")), *(width_of(cell_text(row[at])) for row in rows[:_MEASURED]), 4])
         made.append(ResultColumn(name, kind, min(wide, WIDEST), kind.partition("(")[0] in _NUMBERS))
     return ResultView(columns=tuple(made), rows=rows, is_cut=is_cut)
 

@@ -10,9 +10,9 @@ from runtime.journal import JournalEntry
 from runtime.messages import Json, Outcome, Request, ToolRequest
 from runtime.snapshot import Frame, Snapshot
 
-from .document import Builder, Line, Piece, Style, json_lines, json_text
+from .document import Builder, Line, Original, Piece, Style, json_lines, json_text, told
 from .replay_view import diff_lines
-from .text import one_line, plural
+from .text import plural
 
 ChangeKind: TypeAlias = Literal["frame", "status", "memory", "journal", "generation", "spent", "output"]
 
@@ -172,7 +172,7 @@ def changes_into(out: Builder, changes: Sequence[StateChange], heading: str) -> 
     for i, change in enumerate(changes[:_SHOWN]):
         if change.call_id != call_id:
             call_id = change.call_id
-            out.line(Piece("● ", "agent"), Piece(one_line(change.agent_id), "strong"), indent=2)
+            out.line(Piece("● ", "agent"), told(change.agent_id, "strong"), indent=2)
         _change_into(out, f"c{i}", change)
     if len(changes) > _SHOWN:
         out.line(Piece(f"… and {len(changes) - _SHOWN:,} more", "dim"), indent=2)
@@ -181,29 +181,28 @@ def changes_into(out: Builder, changes: Sequence[StateChange], heading: str) -> 
 def _change_into(out: Builder, key: str, change: StateChange) -> None:
     sign, style = _SIGNS[change.how]
     label = {"memory": "memory ", "journal": "journal "}.get(change.kind, "")
-    head = (Piece(f"{sign} ", style), Piece(label, "dim"), Piece(one_line(change.what), "key"))
+    head = (Piece(f"{sign} ", style), Piece(label, "dim"), told(change.what, "key"))
     if change.kind in ("status", "generation", "spent"):
-        out.line(*head, Piece("  "), Piece(one_line(str(change.before))), Piece(" → ", "dim"),
-                 Piece(one_line(str(change.after)), "strong"), indent=4, hang=4)  # fmt: skip
+        out.line(*head, Piece("  "), told(str(change.before)), Piece(" → ", "dim"),
+                 told(str(change.after), "strong"), indent=4, hang=4)  # fmt: skip
     elif change.how == "changed" and isinstance(change.before, str) and isinstance(change.after, str):
         out.line(*head, indent=4)
         out.body(key, [Line(line.pieces, 6) for line in diff_lines(change.before, change.after)])
     elif change.kind == "journal" and isinstance(change.after, str):
         out.text(key, change.after, indent=4, first=(*head, Piece("  → ", "dim")))
     elif change.how == "changed":
-        out.body(key, _value_lines(head, change.before, (Piece("  was ", "dim"),)))
-        out.body(f"{key}n", _value_lines((), change.after, (Piece("  is  ", "dim"),)))
+        _value_into(out, key, head, change.before, Piece("  was ", "dim"))
+        _value_into(out, f"{key}n", (), change.after, Piece("  is  ", "dim"))
     else:
         value = change.before if change.how == "removed" else change.after
         shown = value if value is not None or change.kind in ("memory", "output") else _MISSING
         if shown is _MISSING:
             out.line(*head, indent=4, hang=4)
         else:
-            out.body(key, _value_lines(head, value, (Piece("  ", "dim"),)))
+            _value_into(out, key, head, value, Piece("  ", "dim"))
 
 
-def _value_lines(head: tuple[Piece, ...], value: Json, lead: tuple[Piece, ...]) -> list[Line]:
+def _value_into(out: Builder, key: str, head: tuple[Piece, ...], value: Json, lead: Piece) -> None:
     lines = json_lines(value, 6)
-    if not head:
-        return [Line((*lead, *lines[0].pieces), 4, 4), *lines[1:]]
-    return [Line((*head, *lead, *lines[0].pieces), 4, 4), *lines[1:]]
+    before = "".join(piece.original for piece in (*head, lead))
+    out.body(key, [Line((*head, lead, *lines[0].pieces), 4, 4), *lines[1:]], Original(value, before))

@@ -7,6 +7,7 @@ shifts a column. Nothing here parses markup.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
@@ -27,6 +28,7 @@ _INVISIBLE = (
 )
 _HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufe0e\ufe0f" + _INVISIBLE + "]")
 _HOSTILE_OR_PAIR = re.compile("\r\n|" + _HOSTILE.pattern)
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_BREAK = re.compile("\r\n|[\n\u0085\u2028\u2029]")
 _BREAKS = frozenset(("\r\n", "\n", "\u0085", "\u2028", "\u2029"))
 
@@ -58,6 +60,16 @@ def visible(text: str) -> str:
     return _HOSTILE_OR_PAIR.sub(_stand_in, text)
 
 
+def with_escapes(text: str) -> str:
+    """The text as it was recorded, for the clipboard and for files: control characters as escapes of JSON.
+
+    Line breaks and tabs stay; lone surrogates, which no encoding has, become escapes too.
+    """
+    if _CONTROL.search(text) is None:
+        return text
+    return _CONTROL.sub(lambda match: json.dumps(match.group())[1:-1], text)
+
+
 def one_line(text: str | None, empty: str = NO_NAME) -> str:
     """A name or short text for one row: visible, without outer white space, cut at ``ONE_LINE_LIMIT`` characters."""
     shown = visible(text[:ONE_LINE_LIMIT] if text else "").strip()
@@ -66,7 +78,12 @@ def one_line(text: str | None, empty: str = NO_NAME) -> str:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a longer text, each made visible; tabs become four spaces, line breaks of every kind break."""
-    return [visible(line.replace("\t", "    ")) for line in _LINE_BREAK.split(text)]
+    return [visible(line.replace("\t", "    ")) for line in broken(text)]
+
+
+def broken(text: str) -> list[str]:
+    """The lines of a longer text as they are."""
+    return _LINE_BREAK.split(text)
 
 
 def width_of(text: str) -> int:

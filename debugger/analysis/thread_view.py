@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from runtime.messages import Call, ToolCallResponsePart
 
 from .conversation import GLYPHS, KIND_STYLES, MessageView, message_lines, tokens_text, value_lines
-from .document import Builder, Document, Piece
-from .text import duration, one_line, plural
+from .document import Builder, Document, Piece, told
+from .text import duration, plural
 
 MOST_CALLS = 3_000
 """Calls that one thread shows; of a longer trace those around the selected one."""
@@ -106,7 +106,7 @@ def _call_into(out: Builder, key: str, call: Call, known: Counter[str], depth: i
     facts = "   ".join(part for part in (took, tokens) if part)
     named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
     out.gap()
-    out.line(Piece(f"{GLYPHS[call.kind]} {one_line(named or call.name)}", KIND_STYLES[call.kind] or "strong"),
+    out.line(told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
              Piece(f"   {facts}", "dim"), indent=indent)  # fmt: skip
     if call.kind == "llm":
         _new_messages(out, key, call, known, indent + 2, tools)
@@ -114,7 +114,7 @@ def _call_into(out: Builder, key: str, call: Call, known: Counter[str], depth: i
         _tool_value(out, key, call, indent + 2)
     if call.error is not None:
         out.text(f"{key}.error", call.error.message or "(no message)", style="error", indent=indent + 2,
-                 first=(Piece(f"✗ {one_line(call.error.type)}: ", "error"),))  # fmt: skip
+                 first=(told(call.error.type, "error", before="✗ ", after=": "),))  # fmt: skip
 
 
 def _new_messages(out: Builder, key: str, call: Call, known: Counter[str], indent: int, tools: Collection[str]) -> None:

@@ -45,9 +45,15 @@ def trace_to_json(row: TraceRow) -> dict[str, Any]:
 
 def call_to_json(call: Call) -> dict[str, Any]:
     """A call as ``show`` gives it."""
-    from ..analysis.prices import computed_cost
+    return {
+        **_identity(call),
+        "input_messages": _messages(call.input_messages),
+        "output_messages": _messages(call.output_messages),
+        **_result(call),
+    }
 
-    computed = computed_cost(call)
+
+def _identity(call: Call) -> dict[str, Any]:
     return {
         "span_id": call.span_id,
         "parent_span_id": call.parent_span_id,
@@ -57,8 +63,14 @@ def call_to_json(call: Call) -> dict[str, Any]:
         "agent_name": call.agent_name,
         "provider": call.provider,
         "model": call.model,
-        "input_messages": _messages(call.input_messages),
-        "output_messages": _messages(call.output_messages),
+    }
+
+
+def _result(call: Call) -> dict[str, Any]:
+    from ..analysis.prices import computed_cost
+
+    computed = computed_cost(call)
+    return {
         "tool_name": call.tool_name,
         "tool_call_id": call.tool_call_id,
         "arguments": call.arguments,
@@ -76,6 +88,29 @@ def call_to_json(call: Call) -> dict[str, Any]:
 
 def _messages(messages: tuple[Message, ...] | None) -> list[dict[str, Any]] | None:
     return None if messages is None else [message_to_json(message) for message in messages]
+
+
+class CallWriter:
+    """The calls of one trace as the text of ``call_to_json``. A message that many calls hold is written once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[Message, str]] = {}
+
+    def text(self, call: Call) -> str:
+        """The JSON of a call."""
+        asked, answered = self._list(call.input_messages), self._list(call.output_messages)
+        messages = f', "input_messages": {asked}, "output_messages": {answered}, '
+        return dump(_identity(call))[:-1] + messages + dump(_result(call))[1:]
+
+    def _list(self, messages: tuple[Message, ...] | None) -> str:
+        return "null" if messages is None else f"[{', '.join(map(self._message, messages))}]"
+
+    def _message(self, message: Message) -> str:
+        known = self._texts.get(id(message))
+        if known is None:
+            # With the message itself, so that no other one can get its identity.
+            known = self._texts[id(message)] = (message, dump(message_to_json(message)))
+        return known[1]
 
 
 def issue_to_json(row: IssueRow) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
     from ..replay.recording import Recording
+    from ..replay.redact import Redaction
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def run(args: Namespace) -> int:
     with store:
         trace_id = chosen_trace(store, args)
         recording = recording_of(store, trace_id)
-        arguments = _arguments(args, recording, test.parent)
+        arguments = _arguments(args, recording, test.parent, redaction)
         trace = test.with_name(f"{test.stem.removeprefix('test_')}-test.otlp.jsonl")
         count = export_trace(trace, store.whole_spans(trace_id), store.logs(trace_id), redaction)
         name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
@@ -66,18 +67,21 @@ def run(args: Namespace) -> int:
     return exit_code(args, summary)
 
 
-def _arguments(args: Namespace, recording: Recording, folder: Path) -> dict[str, object]:
+def _arguments(args: Namespace, recording: Recording, folder: Path, redaction: Redaction) -> dict[str, object]:
     """The arguments of the fixture's ``replay``, as far as they are not its defaults."""
     from ..replay.choice import find_program
     from ..replay.entry import EntryPoint
     from ..replay.model import ReplayJob
     from ._program import say_what_will_run
+    from .replay import say
 
     out: dict[str, object] = {}
     if args.program:
         if not args.run_tools and say_what_will_run(recording, args.program, args.tool):
             raise ReplayError("the test would run tools for real", hint="--run-tools agrees to it")
         out["command"] = [_from(word, folder) for word in args.program]
+        if redaction.command(args.program) != args.program:
+            say("the command holds what looks like a secret, and the test needs it: look at it before you hand it on")
         out |= {
             "tools": [_tool_from(word, folder) for word in args.tool],
             "run_tools": args.run_tools,

@@ -27,12 +27,16 @@ _WIDE_ENOUGH_FOR_IDS: Final = 140
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
-    parser.add_argument("--trace", metavar="T", type=id_word, help="only this trace: its id, or the first digits of it")
+    parser.add_argument(
+        "--trace", metavar="T", type=id_word, help="only this trace: its id, the first digits of it, or its name"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def run(args: Namespace) -> int:
     """Show each trace; in the order of ``list``."""
+    from ..store import collector_off
+
     store, summary = load_input(args)
     with store:
         traces = store.traces()
@@ -44,15 +48,16 @@ def run(args: Namespace) -> int:
             wanted = store.resolve_trace(args.trace)
             traces = [row for row in traces if row.trace_id == wanted]
         pieces = _json(store, traces) if args.json else _text(store, traces)
-        for piece in pieces:
-            sys.stdout.write(piece)
+        with collector_off():  # all that is made here stays to the end, or is freed at once
+            for piece in pieces:
+                sys.stdout.write(piece)
     return exit_code(args, summary)
 
 
 def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
     """The document piece by piece: whole traces in memory are enough."""
     from ..analysis.fidelity import trace_fidelity
-    from ._json import call_to_json, dump, issue_to_json
+    from ._json import CallWriter, dump, issue_to_json
 
     yield '{"traces": ['
     for i, row in enumerate(traces):
@@ -60,8 +65,9 @@ def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
         fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id).to_json()
         yield f'{", " if i else ""}{{"trace_id": {dump(row.trace_id)}, "name": {dump(row.name)}, '
         yield f'"fidelity": {dump(fidelity)}, "calls": ['
+        writer = CallWriter()
         for j, call in enumerate(calls):
-            yield (", " if j else "") + dump(call_to_json(call))
+            yield (", " if j else "") + writer.text(call)
         yield "]}"
     yield f'], "issues": {dump([issue_to_json(row) for row in store.issues()])}}}\n'
 

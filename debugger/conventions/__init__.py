@@ -6,10 +6,10 @@ a table below. A foreign name is translated here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from runtime.messages import Call
+from runtime.messages import Call, Known
 from runtime.trace import Span
 
 from ..importers import LogRecord
@@ -82,7 +82,7 @@ CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:2,items:1"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:4"
 """Changes when any convention would read a span in another way."""
 
 _OTHERS: Final = FAMILIES[1:]
@@ -128,29 +128,39 @@ def promote(view: View) -> Promoted:
     return _read(view)[0].promoted() if _speaks_others(view) else genai.promoted(view)
 
 
-def call_of(span: Span, logs: Sequence[LogRecord] = ()) -> Call:
+def call_of(span: Span, logs: Sequence[LogRecord] = (), known: Known | None = None) -> Call:
     """The call that a span is, with its log records; kind ``other`` and no convention where none recognises it.
 
     What needs a look at other spans is not in it: see ``calls_of``.
+
+    Args: known: messages that were read before in the same trace.
     """
+    known = known or Known()
     view = View.of(span)
     convention = _whole(view)
     if convention is not None:
-        return convention.call(span)
+        return convention.call(span, known)
     facts, families = _read(view)
-    draft = Draft(plain_span(span), plain_logs(logs), facts)
+    draft = Draft(plain_span(span), plain_logs(logs), facts, known)
     for family in families:
         family.fill(draft)
     return draft.call()
 
 
-def calls_of(spans: Sequence[Span], logs: Mapping[str, Sequence[LogRecord]]) -> list[Call]:
+def calls_of(spans: Iterable[Span], logs: Mapping[str, Sequence[LogRecord]]) -> list[Call]:
     """The calls of the spans of one trace, in their order, with what only a look at all of them tells.
 
-    Args: logs: log records by span id.
+    Args:
+        spans: each is looked at once, so that they need not be in memory together.
+        logs: log records by span id.
     """
-    calls = [call_of(span, logs.get(span.span_id, ())) for span in spans]
-    return join(with_call_ids(merged(calls, [span.scope_name for span in spans])))
+    known = Known()
+    calls: list[Call] = []
+    scopes: list[str] = []
+    for span in spans:
+        calls.append(call_of(span, logs.get(span.span_id, ()), known))
+        scopes.append(span.scope_name)
+    return join(with_call_ids(merged(calls, scopes)))
 
 
 __all__ = [

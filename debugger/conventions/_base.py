@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from runtime.messages import Call
+from runtime.messages import Call, Known
 from runtime.trace import Span
 
 from ._draft import Draft
@@ -31,8 +31,11 @@ class Convention(Named, Protocol):
     def promote(self, view: View) -> Promoted:
         """The narrow facts, cheaply; they agree with ``call``."""
 
-    def call(self, span: Span) -> Call:
-        """The whole call. Never raises, never guesses: what is not recorded is None."""
+    def call(self, span: Span, known: Known) -> Call:
+        """The whole call. Never raises, never guesses: what is not recorded is None.
+
+        Args: known: messages that were read before in the same trace.
+        """
 
 
 class Family(Named, Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.messages import Message, ToolDefinition, read_json
+from runtime.messages import Known, Message, ToolDefinition, read_json
 
 from ._cut import mend_cut_json
 from .shapes import messages_of, parts_of, tool_definitions_of
@@ -14,8 +14,9 @@ from .shapes import messages_of, parts_of, tool_definitions_of
 class Content:
     """Reads the content attributes of one span, and remembers why some of it cannot be used again."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known) -> None:
         self.lost: str | None = None
+        self.known = known
 
     def value(self, attributes: Mapping[str, Any], key: str) -> Any:
         """The attribute's value: JSON text parsed, cut JSON as far as it goes, other text as text."""
@@ -42,7 +43,11 @@ class Content:
     def messages(self, attributes: Mapping[str, Any], key: str, role: str) -> tuple[Message, ...] | None:
         """The messages of an attribute; plain text is one message of the given role. None where it is absent."""
         value = self.value(attributes, key)
-        return None if value is None else messages_of(value, role)
+        return None if value is None else self.messages_in(value, role)
+
+    def messages_in(self, value: Any, role: str) -> tuple[Message, ...]:
+        """The messages in a value of the span, shared with the other spans that hold them."""
+        return messages_of(value, role, self.known)
 
     def system(self, attributes: Mapping[str, Any], key: str) -> Message | None:
         """System instructions: a list of parts, or text."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from runtime.messages import (
     Call,
     CallKind,
     ErrorInfo,
+    Known,
     Message,
     TextPart,
     ToolDefinition,
@@ -28,13 +30,13 @@ from ._view import text
 class Draft:
     """The parts of a call that are read only when somebody looks; the narrow ones are in ``facts``."""
 
-    def __init__(self, span: Span, logs: Sequence[LogRecord], facts: Facts) -> None:
+    def __init__(self, span: Span, logs: Sequence[LogRecord], facts: Facts, known: Known) -> None:
         self.span = span
         self.logs = logs
         self.facts = facts
         self.kind: CallKind = facts.kind or "other"
         self.attributes: Mapping[str, Any] = span.attributes
-        self.content = Content()
+        self.content = Content(known)
         self.inputs: tuple[Message, ...] | None = None
         self.outputs: tuple[Message, ...] | None = None
         self.tools: tuple[ToolDefinition, ...] | None = None
@@ -92,6 +94,8 @@ class Draft:
             if agent_input is None and self.inputs:
                 agent_input = plain(tuple(m for m in self.inputs if m.role != "system"))
         finish_reasons = self.finish_reasons
+        if kind == "llm":
+            self.outputs = _one_answer(self.outputs, self.parameters)
         if finish_reasons is None and self.outputs is not None:
             finish_reasons = tuple(m.finish_reason for m in self.outputs if m.finish_reason is not None) or None
         lost = self.content.lost
@@ -116,6 +120,7 @@ class Draft:
             tool_definitions=self.tools,
             output_schema=self.output_schema,
             parameters=self.parameters,
+            api=self._api() if kind == "llm" else None,
             tool_name=facts.tool_name,
             tool_call_id=self.tool_call_id,
             arguments=self.arguments,
@@ -135,6 +140,15 @@ class Draft:
             lost=lost,
         )
 
+    def _api(self) -> str | None:
+        """``responses`` where the producer says so: in the common attribute, the provider's name or the span's."""
+        told = self.attributes.get("openai.api.type")
+        if isinstance(told, str):
+            return told if told == "responses" else None
+        providers = (self.attributes.get(key) for key in ("gen_ai.provider.name", "gen_ai.system", "ai.model.provider"))
+        is_responses = any(isinstance(name, str) and name.endswith(".responses") for name in providers)
+        return "responses" if is_responses or _RESPONSES.search(self.span.name) else None
+
     def _error(self) -> ErrorInfo | None:
         if self.is_status_of_others:
             return None
@@ -142,6 +156,27 @@ class Draft:
         if error is not None and not error.message.strip() and self.error_message:
             return ErrorInfo(error.type, self.error_message)
         return error
+
+
+_RESPONSES: Final = re.compile(r"(?i)^(?:open ?ai[. ])?responses?(?: api\b.*)?$|^responses\.")
+"""Span names of the calls of OpenAI's responses API, by several instrumentations."""
+
+_CHOICES: Final = ("n", "choice.count", "candidate_count", "candidateCount")
+"""Names of the parameter that asks for several answers to choose from."""
+
+
+def _one_answer(outputs: tuple[Message, ...] | None, parameters: Mapping[str, Any]) -> tuple[Message, ...] | None:
+    """The items of one answer as one message, where a producer wrote a message for each (responses of OpenAI).
+
+    Several texts may be choices instead; those stay, and so does what was asked for as choices.
+    """
+    if outputs is None or len(outputs) < 2 or any(parameters.get(name) not in (None, 1) for name in _CHOICES):
+        return outputs
+    parts = tuple(part for message in outputs for part in message.parts)
+    of_model = all(message.role == "assistant" for message in outputs)
+    if not of_model or all(isinstance(part, TextPart) for part in parts):
+        return outputs
+    return (Message("assistant", parts, outputs[0].name, outputs[-1].finish_reason),)
 
 
 def error_of(span: Span, kind: str | None) -> ErrorInfo | None:

@@ -1,31 +1,43 @@
-"""Objects of provider SDKs that a producer printed with Python's ``repr`` where their content belongs."""
+"""Objects of an SDK as Python prints them, which an instrumentation wrote where a part's text should stand."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-_CLASSES: Final = ("ResponseFunctionToolCall(", "ResponseReasoningItem(")
-"""Of the OpenAI SDK, printed by opentelemetry-instrumentation-openai-agents-v2; other text that looks so stays text."""
+from runtime.messages import Message, Part, TextPart
+
+from .shapes import part_of
+
+SCOPES: Final = frozenset(("opentelemetry.instrumentation.openai_agents",))
+"""The instrumentations that do so."""
+_STARTS: Final = ("ResponseFunctionToolCall(", "ResponseReasoningItem(", "{'annotations': ")
+_LONGEST: Final = 1_000_000
 
 
-def is_printed(value: str) -> bool:
-    """Whether the text begins as one of the known objects does."""
-    return value.startswith(_CLASSES)
-
-
-def printed_object(value: str) -> dict[str, Any] | None:
-    """The fields of a printed object, inner ones likewise; None where the text is not one whole such object."""
-    try:
-        read = _value(ast.parse(value, mode="eval").body)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+def unprinted(messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The messages with printed objects read again, as far as they can be."""
+    if messages is None:
         return None
-    return read if isinstance(read, dict) else None
+    return tuple(replace(m, parts=tuple(_part(part) for part in m.parts)) for m in messages)
+
+
+def _part(part: Part) -> Part:
+    if not isinstance(part, TextPart) or not part.content.startswith(_STARTS) or len(part.content) > _LONGEST:
+        return part
+    try:
+        value = _value(ast.parse(part.content, mode="eval").body)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return part
+    return part_of(value) if isinstance(value, Mapping) else part
 
 
 def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        return {word.arg: _value(word.value) for word in node.keywords if word.arg is not None}
+    """The value of a printed object: a constructor's call is a mapping of its keywords."""
+    if isinstance(node, ast.Call):
+        return {each.arg: _value(each.value) for each in node.keywords if each.arg}
     if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
+        return [_value(each) for each in node.elts]
     return ast.literal_eval(node)

@@ -13,7 +13,7 @@ from runtime.messages import parse_json_text
 
 from ._draft import Draft
 from ._view import text, whole
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 _NO_PARAMETERS = frozenset(
     ("messages", "contents", "model", "tools", "input", "prompt", "system", "instructions", "docs", "output")
@@ -68,7 +68,7 @@ def fill_record(draft: Draft, given: Any, got: Any) -> None:
 
 def _fill_llm(draft: Draft, given: Any, got: Any) -> None:
     if draft.inputs is None and given is not None:
-        draft.inputs = messages_of(given, "user")
+        draft.inputs = draft.content.messages_in(given, "user")
     if isinstance(given, Mapping):
         if draft.tools is None and "tools" in given:
             draft.tools = tool_definitions_of(given["tools"])
@@ -76,7 +76,7 @@ def _fill_llm(draft: Draft, given: Any, got: Any) -> None:
             if key not in _NO_PARAMETERS:
                 draft.parameters.setdefault(key, value)
     if draft.outputs is None and got is not None:
-        draft.outputs = messages_of(got, "assistant")
+        draft.outputs = draft.content.messages_in(got, "assistant")
     if isinstance(got, Mapping):
         draft.response_model = draft.response_model or text(got.get("model"))
 

@@ -15,6 +15,7 @@ from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, first, first_provider, first_text, first_whole, nano_usd
 from ._message_events import DETAILS, conversation, of_logs, of_span
+from ._printed import SCOPES, unprinted
 from ._view import Promoted, View, text
 
 name: Final = "genai"
@@ -140,6 +141,8 @@ def fill(draft: Draft) -> None:
         system = content.system(attributes, "gen_ai.system_instructions")
         draft.inputs = with_system(system, content.messages(attributes, "gen_ai.input.messages", "user"))
         draft.outputs = content.messages(attributes, "gen_ai.output.messages", "assistant")
+        if draft.span.scope_name in SCOPES:
+            draft.inputs, draft.outputs = unprinted(draft.inputs), unprinted(draft.outputs)
         draft.tools = content.tool_definitions(attributes, "gen_ai.tool.definitions")
         if draft.kind in ("llm", "agent") and (draft.inputs is None or draft.outputs is None):
             _fill_from_events(draft)

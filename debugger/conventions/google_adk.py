@@ -74,7 +74,8 @@ def _fill_llm(draft: Draft) -> None:
         config = request.get("config")
         config = config if isinstance(config, Mapping) else {}
         if draft.inputs is None:
-            draft.inputs = with_system(_system(config), messages_of(request.get("contents"), "user")) or None
+            contents = draft.content.messages_in(request.get("contents"), "user")
+            draft.inputs = with_system(_system(config), contents) or None
         if draft.tools is None:
             draft.tools = tool_definitions_of(config.get("tools"))
         for key, value in config.items():

@@ -12,7 +12,7 @@ from ._draft import Draft
 from ._facts import Facts, Names, nano_usd, provider_of
 from ._record import details, first_count, tool_result
 from ._view import View
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "langfuse"
 version: Final = 3
@@ -128,7 +128,7 @@ def _fill_llm(draft: Draft) -> None:
         said = decoded(draft.attributes.get(f"{_METADATA}instructions"))
         system = Message("system", (TextPart(said),)) if isinstance(said, str) and said else None
         given, offered = _without_tools(given)
-        draft.inputs = with_system(system, messages_of(given, "user"))
+        draft.inputs = with_system(system, draft.content.messages_in(given, "user"))
         if draft.tools is None and offered:
             draft.tools = tool_definitions_of(offered)
     if draft.tools is None and isinstance(given, Mapping) and "tools" in given:
@@ -137,7 +137,7 @@ def _fill_llm(draft: Draft) -> None:
         draft.tools = tool_definitions_of(draft.value(f"{_METADATA}tools"))
     got = draft.value(f"{_PREFIX}output")
     if draft.outputs is None and got is not None:
-        draft.outputs = messages_of(got, "assistant")
+        draft.outputs = draft.content.messages_in(got, "assistant")
 
 
 def _without_tools(given: Any) -> tuple[Any, list[Any]]:

@@ -14,7 +14,7 @@ from ._draft import Draft
 from ._facts import Facts, Names
 from ._message_events import conversation, of_list
 from ._view import View, text, whole
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "logfire"
 version: Final = 2
@@ -96,12 +96,14 @@ def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None:
         # The Agents SDK puts the answer behind the question; "input" has the question alone.
         asked = draft.peek("input") or draft.peek("raw_input")
-        given = _instead(said.inputs) or (messages_of(asked, "user") if asked else None)
-        draft.inputs = given or (messages_of(request, "user") if _has_messages(request) else None)
+        given = _instead(said.inputs) or (draft.content.messages_in(asked, "user") if asked else None)
+        draft.inputs = given or (draft.content.messages_in(request, "user") if _has_messages(request) else None)
     if draft.outputs is None:
-        draft.outputs = said.outputs or _answer(draft) or (messages_of(output, "assistant") if output else None)
+        draft.outputs = said.outputs or _answer(draft)
+    if draft.outputs is None and output:
+        draft.outputs = draft.content.messages_in(output, "assistant")
     if draft.outputs is None and isinstance(response := draft.peek("response"), Mapping) and response.get("output"):
-        draft.outputs = messages_of(response, "assistant")  # the Responses API's own object
+        draft.outputs = draft.content.messages_in(response, "assistant")  # the Responses API's own object
         draft.inputs = _without_answer(draft.inputs, draft.outputs)
     draft.finish_reasons = draft.finish_reasons or said.finish_reasons or None
     if draft.tools is None and "tools" in request:
@@ -141,6 +143,7 @@ def _answer(draft: Draft) -> tuple[Message, ...] | None:
         return None
     if "message" in response:
         message = response["message"]
-        return messages_of(message if isinstance(message, list) else [message], "assistant") if message else None
+        said = message if isinstance(message, list) else [message]
+        return draft.content.messages_in(said, "assistant") if message else None
     chunks = response.get("combined_chunk_content", response.get("text"))
     return (Message("assistant", (TextPart(chunks),)),) if isinstance(chunks, str) else None

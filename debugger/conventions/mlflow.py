@@ -16,7 +16,7 @@ from ._draft import Draft
 from ._facts import Facts, nano_usd, provider_of
 from ._record import details, first_count
 from ._view import View, text
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "mlflow"
 version: Final = 1
@@ -127,7 +127,7 @@ def fill(draft: Draft) -> None:
 
 def _fill_llm(draft: Draft, given: Any, got: Any) -> None:
     if draft.inputs is None and given is not None:
-        draft.inputs = messages_of(given, "user")
+        draft.inputs = draft.content.messages_in(given, "user")
     if isinstance(given, Mapping):
         if draft.tools is None and "tools" in given:
             draft.tools = tool_definitions_of(given["tools"])
@@ -137,7 +137,7 @@ def _fill_llm(draft: Draft, given: Any, got: Any) -> None:
     if draft.tools is None and "mlflow.chat.tools" in draft.attributes:
         draft.tools = tool_definitions_of(draft.attributes["mlflow.chat.tools"])
     if draft.outputs is None:
-        draft.outputs = messages_of(decoded(got), "assistant") if got is not None else _streamed(draft)
+        draft.outputs = draft.content.messages_in(decoded(got), "assistant") if got is not None else _streamed(draft)
     if isinstance(got, Mapping):
         draft.response_model = draft.response_model or text(got.get("model"))
 

@@ -28,7 +28,7 @@ from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
 from ._record import tool_result
 from ._view import View, text
-from .shapes import decoded, messages_of, part_of, parts_of, tool_calls_of, tool_definition_of
+from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
 version: Final = 4
@@ -239,7 +239,7 @@ def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
     for item in items.values():
         fields = item.get("message") if isinstance(item, Mapping) else None
         if isinstance(fields, Mapping):
-            out.append(_function_results(item) or _message(fields))
+            out.append(_function_results(item) or draft.content.known.once(_message, fields, "unknown"))
     return tuple(out) or None
 
 
@@ -261,8 +261,8 @@ def _texts(draft: Draft, prefix: str, what: str, role: str) -> tuple[Message, ..
     return tuple(Message(role, (TextPart(said),)) for said in texts) or None
 
 
-def _message(fields: Mapping[str, Any]) -> Message:
-    role = str(fields.get("role") or "unknown")
+def _message(fields: Mapping[str, Any], default_role: str) -> Message:
+    role = str(fields.get("role") or default_role)
     role = "assistant" if role == "model" else role
     content, call_id = fields.get("content"), text(fields.get("tool_call_id"))
     contents = fields.get("contents")
@@ -306,7 +306,7 @@ def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
         printed = value.startswith("<") and " object at 0x" in value
         is_error = side == "output" and draft.span.status_code == 2 and _tells_error(draft, value)
         return (Message(role, (TextPart(value),)),) if value and not printed and not is_error else None
-    return messages_of(value, role) or None if isinstance(value, list | Mapping) else None
+    return draft.content.messages_in(value, role) or None if isinstance(value, list | Mapping) else None
 
 
 def _tells_error(draft: Draft, value: str) -> bool:

@@ -124,10 +124,10 @@ def _fill_llm(draft: Draft) -> None:
             or draft.span.extra.get("droppedAttributesCount")
         ):
             draft.content.lose("messages were dropped by a limit on the number of attributes")
-        draft.inputs = tuple(_message(item, "user") for item in prompts.values() if isinstance(item, Mapping))
+        draft.inputs = _read(draft, prompts, "user")
     said = any(message.parts for message in draft.outputs or ())
     if not said and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
-        draft.outputs = _answers([item for item in answers.values() if isinstance(item, Mapping)])
+        draft.outputs = _answers(draft, answers)
         reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
         draft.finish_reasons = draft.finish_reasons or reasons or None
     if draft.tools is None and (functions := flat_items(attributes, "llm.request.functions")):
@@ -142,12 +142,17 @@ def _flat(attributes: Mapping[str, Any], *prefixes: str) -> dict[int, Any]:
     return next((items for prefix in prefixes if (items := flat_items(attributes, prefix))), {})
 
 
-def _answers(items: list[Mapping[str, Any]]) -> tuple[Message, ...]:
+def _answers(draft: Draft, items: Mapping[int, Any]) -> tuple[Message, ...]:
     """The answers; LiteLLM counts the tool calls of its only answer as if each were one."""
-    messages = tuple(_message(item, "assistant") for item in items)
-    if len(items) > 1 and all(set(item) == {"function_call"} for item in items):
+    messages = _read(draft, items, "assistant")
+    if len(items) > 1 and all(isinstance(item, Mapping) and set(item) == {"function_call"} for item in items.values()):
         return (Message("assistant", tuple(part for message in messages for part in message.parts)),)
     return messages
+
+
+def _read(draft: Draft, items: Mapping[int, Any], role: str) -> tuple[Message, ...]:
+    once = draft.content.known.once
+    return tuple(once(_message, item, role) for item in items.values() if isinstance(item, Mapping))
 
 
 def _message(item: Mapping[str, Any], default_role: str) -> Message:

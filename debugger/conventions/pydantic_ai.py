@@ -16,7 +16,7 @@ from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._message_events import conversation, of_list
 from ._view import View, text
-from .shapes import messages_of, tool_definitions_of
+from .shapes import tool_definitions_of
 
 name: Final = "pydantic_ai"
 version: Final = 1
@@ -127,6 +127,6 @@ def _is_asked(message: Message) -> bool:
 def _all_messages(draft: Draft) -> tuple[Message, ...]:
     value = draft.value("pydantic_ai.all_messages")
     if value is not None:
-        return messages_of(value, "user")
+        return draft.content.messages_in(value, "user")
     events = conversation(of_list(draft.value("all_messages_events")))
     return events.inputs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, Usage
+from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, Known, Usage
 from runtime.trace import Span
 
 from ..importers import load_text
@@ -42,7 +42,7 @@ def recognises(view: View) -> bool:
 
 def promote(view: View) -> Promoted:
     """The narrow facts, out of the same fields as in ``call``."""
-    fields = _fields(view.attributes)
+    fields = _fields(view.attributes, Known())
     usage: Usage = fields.get("usage", Usage())
     error = fields["error"]
     return Promoted(
@@ -60,10 +60,10 @@ def promote(view: View) -> Promoted:
     )
 
 
-def call(span: Span) -> Call:
+def call(span: Span, known: Known) -> Call:
     """The call, with every event of the span as a mark."""
     a = span.attributes
-    fields = _fields(a)
+    fields = _fields(a, known)
     return Call(
         trace_id=span.trace_id,
         span_id=span.span_id,
@@ -79,7 +79,7 @@ def call(span: Span) -> Call:
     )
 
 
-def _fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(attributes: Mapping[str, Any], known: Known) -> dict[str, Any]:
     """What the call is, by its kind. Always with ``kind`` and ``error``."""
     if type(attributes.get(_EVENTS)) is not str:
         return _tool(_object(load_text(attributes.get(_RESULT))))
@@ -100,7 +100,7 @@ def _fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
     if base == "agent":
         out["agent_name"] = text(start.get("agentId")) or "unknown"
     elif base == "turn":
-        out |= _turn(start, outcome, load_text(attributes.get(_MODEL_CALLS)))
+        out |= _turn(start, outcome, load_text(attributes.get(_MODEL_CALLS)), known)
     return out
 
 
@@ -118,7 +118,7 @@ def _first(recorded: list[Recorded], kind: str) -> dict[str, Any] | None:
     return next((each.event for each in recorded if each.event.get("type") == kind), None)
 
 
-def _turn(start: Mapping[str, Any], end: Mapping[str, Any], model_calls: Any) -> dict[str, Any]:
+def _turn(start: Mapping[str, Any], end: Mapping[str, Any], model_calls: Any, known: Known) -> dict[str, Any]:
     """A model turn; model and cost are those of the call inside it, which a cached turn does not have."""
     inner: dict[str, Any] = {}
     for each in model_calls if isinstance(model_calls, list) else ():
@@ -134,8 +134,8 @@ def _turn(start: Mapping[str, Any], end: Mapping[str, Any], model_calls: Any) ->
     return {
         "model": text(inner.get("adapterId")),
         "provider": text(inner.get("provider")),
-        "input_messages": messages_of(messages, "user") if isinstance(messages, list) else None,
-        "output_messages": None if message is None else messages_of([message], "assistant"),
+        "input_messages": messages_of(messages, "user", known) if isinstance(messages, list) else None,
+        "output_messages": None if message is None else messages_of([message], "assistant", known),
         "tool_definitions": tool_definitions_of(tools) or (),
         "output_schema": schema if isinstance(schema, dict) else None,
         "parameters": {} if choice is None else {"tool_choice": choice},

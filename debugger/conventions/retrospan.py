@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from runtime.messages import Call, CallKind
+from runtime.messages import Call, CallKind, Known
 from runtime.trace import Span, call_of_span
 
 from ._view import Promoted, View, text, whole
@@ -65,6 +65,6 @@ def promote(view: View) -> Promoted:
     )
 
 
-def call(span: Span) -> Call:
+def call(span: Span, known: Known) -> Call:
     """The call, read by the runtime itself."""
-    return call_of_span(span)
+    return call_of_span(span, known)

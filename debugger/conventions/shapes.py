@@ -6,10 +6,11 @@ Vercel AI SDK. They can be told apart by their keys, so no convention needs a re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from runtime.messages import (
+    Known,
     Message,
     OtherPart,
     Part,
@@ -22,8 +23,6 @@ from runtime.messages import (
     part_from_json,
     read_json,
 )
-
-from ._printed import is_printed, printed_object
 
 _ROLES: Final = {
     "human": "user",
@@ -43,6 +42,16 @@ _ROLES: Final = {
 _LANGCHAIN_TYPES: Final = frozenset(("human", "ai", "system", "tool"))
 
 
+class _Entry(NamedTuple):
+    """An item of a list of messages; which of the two it is, the whole list decides."""
+
+    message: Message
+    is_item: bool
+    """One of several items that together are one turn."""
+    is_part: bool
+    """It may as well be a part of one message."""
+
+
 class _Read(NamedTuple):
     """A message as it was read; ``is_item`` for one of several items that together are one turn."""
 
@@ -53,10 +62,13 @@ class _Read(NamedTuple):
     is_item: bool = False
 
 
-def messages_of(value: Any, role: str) -> tuple[Message, ...]:
+def messages_of(value: Any, role: str, known: Known | None = None) -> tuple[Message, ...]:
     """The messages in a value: a list of messages or of parts, one message, a request that holds them, plain text.
 
-    Args: role: for text and parts that name none.
+    Args:
+        value: JSON, also as text.
+        role: for text and parts that name none.
+        known: those that were read before in the same trace.
     """
     value = decoded(value)
     if isinstance(value, Mapping):
@@ -70,9 +82,10 @@ def messages_of(value: Any, role: str) -> tuple[Message, ...]:
     if isinstance(value, str):
         return (Message(role, (TextPart(value),)),)
     items = value if isinstance(value, list) else [value]
-    if items and all(_is_part(item) for item in items):
+    entries = [_entry(item, role) if known is None else known.once(_entry, item, role) for item in items]
+    if entries and all(entry.is_part for entry in entries):
         return (Message(role, tuple(parts_of(items))),)
-    return tuple(_merged([_read(item, role) for item in items]))
+    return tuple(_merged(entries))
 
 
 def decoded(value: Any) -> Any:
@@ -116,16 +129,34 @@ def _is_part(item: Any) -> bool:
     return any(key in item for key in _UNTYPED_PARTS)
 
 
-def _merged(read: Sequence[_Read]) -> list[Message]:
+_USUAL: Final = frozenset(("role", "parts", "name", "finish_reason"))
+"""What a message of the GenAI conventions has."""
+
+
+def _entry(item: Any, role: str) -> _Entry:
+    if type(item) is dict and _USUAL.issuperset(item) and type(item.get("parts")) is list:
+        word = item.get("role")
+        if type(word) is str and word:  # the usual shape, read without asking for all the others
+            parts = tuple(parts_of(item["parts"]))
+            message = Message(_ROLES.get(word, word), parts, _text(item.get("name")), _text(item.get("finish_reason")))
+            return _Entry(message, is_item=False, is_part=False)
+    read = _read(item, role)
+    message = Message(read.role, read.parts, read.name, read.finish_reason)
+    return _Entry(message, read.is_item, _is_part(item))
+
+
+def _merged(entries: Iterable[_Entry]) -> list[Message]:
     """Neighbouring items of one turn as one message: the Responses API writes its parts side by side."""
-    out: list[_Read] = []
-    for one in read:
+    out: list[Message] = []
+    was_item = False
+    for message, is_item, _ in entries:
         last = out[-1] if out else None
-        if last is not None and one.is_item and last.is_item and last.role == one.role:
-            out[-1] = last._replace(parts=last.parts + one.parts)
+        if last is not None and is_item and was_item and last.role == message.role:
+            out[-1] = Message(last.role, last.parts + message.parts, last.name, last.finish_reason)
         else:
-            out.append(one)
-    return [Message(one.role, one.parts, one.name, one.finish_reason) for one in out]
+            out.append(message)
+        was_item = is_item
+    return out
 
 
 def _read(item: Any, role: str) -> _Read:
@@ -141,7 +172,7 @@ def _read(item: Any, role: str) -> _Read:
         word = kind  # LangChain's own dump of a message
     own = _ROLES.get(word, word) if isinstance(word, str) and word else role
     name = _text(message.get("name"))
-    finish = _finish_reason(message) or _finish_reason(item)
+    finish = _finish_reason(message) or (None if message is item else _finish_reason(item))
     given = message.get("parts")
     parts = parts_of(given if isinstance(given, list) else _content(message))
     call_id = _text(message.get("tool_call_id"))
@@ -157,12 +188,15 @@ def _read(item: Any, role: str) -> _Read:
 
 def _finish_reason(item: Mapping[str, Any]) -> str | None:
     """Why the answer ended, also where it stands in what a framework notes beside the message."""
-    for place in (item, *(item.get(key) for key in ("meta", "generation_info", "response_metadata"))):
+    for place in (item, item.get("meta"), item.get("generation_info"), item.get("response_metadata")):
         if isinstance(place, Mapping):
-            for key in ("finish_reason", "finishReason", "stop_reason", "stopReason"):
-                if (found := _text(place.get(key))) is not None:
+            for key in _FINISH_REASONS:
+                if key in place and (found := _text(place[key])) is not None:
                     return found
     return None
+
+
+_FINISH_REASONS: Final = ("finish_reason", "finishReason", "stop_reason", "stopReason")
 
 
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -249,8 +283,6 @@ def _text_part(item: Mapping[str, Any]) -> Part | None:
         text = text.get("value")
     if not isinstance(text, str):
         return None
-    if is_printed(text) and (fields := printed_object(text)) is not None:
-        return part_of(fields)
     return ReasoningPart(text) if item.get("thought") is True else TextPart(text)
 
 

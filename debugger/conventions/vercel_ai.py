@@ -14,7 +14,7 @@ from runtime.messages import CallKind, Message, Part, ReasoningPart, TextPart, T
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._view import View, text
-from .shapes import decoded, messages_of, tool_definitions_of
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "vercel_ai"
 version: Final = 2
@@ -109,7 +109,7 @@ def _fill_messages(draft: Draft) -> None:
         for key in ("ai.prompt.messages", "ai.prompt"):
             value = draft.value(key)
             if isinstance(value, str | list | Mapping) and value:
-                draft.inputs = messages_of(value, "user")
+                draft.inputs = draft.content.messages_in(value, "user")
                 break
     if draft.outputs is None:
         draft.outputs = _answer(draft)

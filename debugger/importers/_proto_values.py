@@ -9,17 +9,27 @@ from __future__ import annotations
 import base64
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from ._encode import float_of
-from ._wire import FIXED64, VARINT, fields, signed
+from ._records import Scalar
+from ._values import any_value as plain_value
+from ._wire import FIXED64, VARINT, fields, signed, varint
+
+Pair: TypeAlias = tuple[str, Scalar, bytes]
+"""Key, value where it is a scalar, and both as JSON."""
 
 _MAX_DEPTH: Final = 100
-_SHORT: Final = 96
+SHORT: Final = 96
 """Bytes up to which an attribute is remembered: the name of a model comes again and again, a prompt hardly."""
-_REMEMBERED: Final = 8192
+_REMEMBERED: Final = 16_384
+_LEAST: Final = 2
+_KEY, _VALUE, _INT = 0x0A, 0x12, 0x18
+"""The first bytes of a pair's key and value, and of a value that is a whole number."""
+_INT_BEHIND_KEY: Final = 5
+"""From the end of a short key to the number: the tags of key, value and number, and two lengths."""
 _double = Struct("<d").unpack
 _quad = Struct("<Q").pack
 _encode = msgspec.json.Encoder().encode
@@ -27,37 +37,63 @@ _encode = msgspec.json.Encoder().encode
 
 def pair_json(data: bytes) -> bytes:
     """A ``KeyValue`` message as JSON. Raises WireError."""
-    return _short_pair(data) if len(data) <= _SHORT else _pair_json(data)
+    return (short_pair(data) if len(data) <= SHORT else long_pair(data, 0, len(data)))[2]
 
 
-def check_pair(data: bytes) -> None:
-    """Find out whether ``pair_json`` gives something, without making what is long. Raises WireError."""
-    if len(data) <= _SHORT:
-        _short_pair(data)
-    elif not _text_at(data):
-        _pair(data)
+def pair_of(data: bytes) -> Pair:
+    """A ``KeyValue`` message, field by field. Raises WireError."""
+    pair = _pair(data)
+    value = plain_value(pair["value"])
+    return pair["key"], value if isinstance(value, str | int | float) else None, _encode(pair)
 
 
-def _pair_json(data: bytes) -> bytes:
-    at = _text_at(data)
-    if at:
+def long_pair(data: bytes, at: int, end: int) -> Pair:
+    """The ``KeyValue`` message at a place. Raises IndexError, WireError."""
+    text_at, key_end = _text_at(data, at, end)
+    if text_at:
         try:
-            return _head(data[2 : 2 + data[1]]) + _encode(data[at:].decode()) + b"}}"
+            key, head = _head(data[at + 2 : key_end])
+            text = data[text_at:end].decode()
         except UnicodeDecodeError:
             pass
-    return _encode(_pair(data))
+        else:
+            return key, text, head + b'"stringValue":' + _encode(text) + b"}}"
+    return pair_of(data[at:end])
 
 
-_short_pair = lru_cache(_REMEMBERED)(_pair_json)
+def check_long_pair(data: bytes, at: int, end: int) -> None:
+    """Find out whether ``long_pair`` gives something, without making it. Raises IndexError, WireError."""
+    if not _text_at(data, at, end)[0]:
+        _pair(data[at:end])
 
 
-def _text_at(data: bytes) -> int:
-    """Where the text of a key and a text begins, if they are written in the shortest way; else 0."""
-    if len(data) < 2 or data[0] != 0x0A or data[1] >= 0x80:
-        return 0
-    key_end = 2 + data[1]
-    frame = _frame(len(data) - key_end)
-    return key_end + len(frame) if frame and data.startswith(frame, key_end) else 0
+@lru_cache(_REMEMBERED)
+def short_pair(data: bytes) -> Pair:
+    """A ``KeyValue`` message of at most ``SHORT`` bytes. Raises WireError."""
+    size = len(data)
+    if size < _LEAST:
+        return pair_of(data)
+    int_at = data[1] + _INT_BEHIND_KEY
+    # A key and a whole number, which is all of the value and ends with the message.
+    if int_at < size and data[0] == _KEY and data[int_at - 3] == _VALUE and data[int_at - 1] == _INT:
+        number, end = varint(data, int_at)
+        if end == size and data[int_at - 2] == size - int_at + 1:
+            try:
+                key, head = _head(data[2 : int_at - 3])
+            except UnicodeDecodeError:
+                return pair_of(data)
+            value = signed(number)
+            return key, value, head + b'"intValue":"%d"}}' % value
+    return long_pair(data, 0, size)
+
+
+def _text_at(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Where the text of a key and a text begins, and where the key ends, if they are written in the shortest way."""
+    if data[at] != _KEY or (size := data[at + 1]) >= 0x80:
+        return 0, 0
+    key_end = at + 2 + size
+    frame = _frame(end - key_end)
+    return (key_end + len(frame), key_end) if frame and data.startswith(frame, key_end) else (0, 0)
 
 
 @lru_cache(1 << 16)
@@ -75,8 +111,9 @@ def _frame(size: int) -> bytes:
 
 
 @lru_cache(_REMEMBERED)
-def _head(key: bytes) -> bytes:
-    return b'{"key":' + _encode(key.decode()) + b',"value":{"stringValue":'
+def _head(key: bytes) -> tuple[str, bytes]:
+    text = key.decode()
+    return text, b'{"key":' + _encode(text) + b',"value":{'
 
 
 def _varint(value: int) -> bytes:

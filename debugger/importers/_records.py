@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
+Scalar: TypeAlias = str | bool | int | float | None
+"""A value that is text, a number or a truth value; None for all others."""
+
 
 class Context(NamedTuple):
     """What many spans share; equal contexts are stored once."""
@@ -41,6 +44,8 @@ class RawSpan(NamedTuple):
     extra: str | None
     """JSON object of the fields that have no place above; None where there are none."""
     context: Context
+    values: Mapping[str, Scalar] | None = None
+    """The attributes' values, where the reader has them at hand anyway; None where they are only in the text."""
 
 
 class RawLog(NamedTuple):

@@ -12,7 +12,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from ._encode import to_text
-from ._proto_records import holder, is_good_span, is_log, log, span
+from ._proto_records import holder, is_log, log
+from ._proto_spans import is_good_span, span
 from ._proto_values import text_of
 from ._records import Batch, Context, Note, RawLog, RawSpan, is_logs
 from ._wire import BYTES, WireError, fields, varint
@@ -29,7 +30,7 @@ _EMPTY: Final = {False: re.compile(rb"(?:\x0a\x00)+"), True: re.compile(rb"(?:\x
 _METRIC_KINDS: Final = (5, 7, 9, 10, 11)
 """Gauge, sum, the two histograms, summary."""
 _NO_CONTEXT: Final = Context()
-_BATCH: Final = 1024
+_BATCH: Final = 256
 _ENOUGH: Final = 1 << 18
 """Bytes that are gathered before whole requests are looked for."""
 
@@ -74,22 +75,31 @@ def survey(request: bytes) -> Survey:
     lost: list[str] = []
     reader = _Reader(lambda _, reason, skipped: lost.append(reason) if skipped else None)
     for resource in _inner(request, 1):
-        for held in _inner(resource, 1):
-            holder(held, {}, attributes=1)
-        for scope in _inner(resource, 2):
-            for held in _inner(scope, 1):
-                holder(held, {}, attributes=3)
-            for record in _inner(scope, 2):
-                if is_good_span(record):
-                    spans += 1
-                else:
-                    reader.record(record, _NO_CONTEXT)
+        for number, held in _messages(resource):
+            if number == 1:
+                holder(held, {}, attributes=1)
+            elif number == 2:
+                spans += _survey_scope(held, reader)
     for batch in reader.flush():
         if is_logs(batch):
             logs += len(batch)
         else:
             spans += len(batch)
     return Survey(spans, logs, lost)
+
+
+def _survey_scope(scope: bytes, reader: _Reader) -> int:
+    """How many good spans a scope holds; the reader gets all other records."""
+    spans = 0
+    for number, held in _messages(scope):
+        if number == 2:
+            if is_good_span(held):
+                spans += 1
+            else:
+                reader.record(held, _NO_CONTEXT)
+        elif number == 1:
+            holder(held, {}, attributes=3)
+    return spans
 
 
 def data_points(request: bytes) -> int:
@@ -100,8 +110,12 @@ def data_points(request: bytes) -> int:
     )
 
 
+def _messages(message: bytes) -> Iterator[tuple[int, bytes]]:
+    return ((number, value) for number, _, value in fields(message) if isinstance(value, bytes))
+
+
 def _inner(message: bytes, wanted: int) -> Iterator[bytes]:
-    return (value for number, _, value in fields(message) if number == wanted and isinstance(value, bytes))
+    return (value for number, value in _messages(message) if number == wanted)
 
 
 def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:

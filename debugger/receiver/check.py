@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from ..analysis.text import plural
 from ..importers import WireError, is_logs, otlp_json, otlp_proto
 from .otlp import Encoding, Signal, malformed, too_large
 
@@ -115,7 +116,8 @@ _ONE_LINE: Final = bytes(32 if byte in b"\r\n" else byte for byte in range(256))
 
 
 def _checked(data: bytes, spans: int, logs: int, lost: list[str]) -> Checked:
-    message = f"{len(lost)} of {spans + logs + len(lost)} records cannot be read: {lost[0]}" if lost else ""
+    records = plural(spans + logs + len(lost), "record")
+    message = f"{len(lost)} of {records} cannot be read: {lost[0]}" if lost else ""
     return Checked(
         data=data if spans or logs else b"", spans=spans, logs=logs, rejected=len(lost), message=message
     )  # fmt: skip

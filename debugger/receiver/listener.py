@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from ..analysis.text import plural
 from ..errors import NoGrpcError, ReceiverError
 from .guard import Guard
 from .http import HttpApp
@@ -187,8 +188,10 @@ def _name(door: socket.socket) -> str:
 def _adopted_note(adopted: Adopted) -> str:
     if not adopted.files:
         return ""
-    files = f"{adopted.files} spool file{'s' if adopted.files > 1 else ''} of a receiver that was killed"
+    files = f"{plural(adopted.files, 'spool file')} of a receiver that was killed"
     torn = (
-        f", without {adopted.torn_bytes:,} bytes that were not whole and not acknowledged" if adopted.torn_bytes else ""
+        f", without {plural(adopted.torn_bytes, 'byte')} that were not whole and not acknowledged"
+        if adopted.torn_bytes
+        else ""
     )
     return f"taken over: {files}{torn}"

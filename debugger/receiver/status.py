@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, TypeAlias
 
+from ..analysis.text import plural
+
 State: TypeAlias = Literal["starting", "listening", "stopping", "stopped"]
 _RATE_OVER_S: Final = 5.0
 
@@ -50,15 +52,15 @@ class Status:
 
     def line(self) -> str:
         """One line for people."""
-        parts = [f"{self.spans:,} spans"]
+        parts = [plural(self.spans, "span")]
         if self.logs:
-            parts.append(f"{self.logs:,} log records")
+            parts.append(plural(self.logs, "log record"))
         if self.spans_per_second >= 1:
-            parts.append(f"{self.spans_per_second:,.0f} spans/s")
+            parts.append(f"{plural(round(self.spans_per_second), 'span')}/s")
         if self.rejected:
-            parts.append(f"{self.rejected:,} records not readable")
+            parts.append(f"{plural(self.rejected, 'record')} not readable")
         if self.refused:
-            parts.append(f"{self.refused:,} requests refused")
+            parts.append(f"{plural(self.refused, 'request')} refused")
         if self.problem:
             parts.append(self.problem)
         return f"{self.state}: {', '.join(parts)}"

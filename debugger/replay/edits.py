@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Final
 
 from runtime.journal import Edits, MemoryPatch, RequestPatch, edited_message
@@ -33,6 +32,7 @@ from runtime.trace import outcome_of
 
 from ..errors import EditError
 from .model import Edit, ReplayJob
+from .paths import nearby, paths_of, shortened, tool_paths
 from .recording import Recording
 
 TARGETS: Final = (
@@ -43,7 +43,7 @@ TARGETS: Final = (
 """All targets of a path."""
 
 _PREFIX: Final = re.compile(r"(span|agent|tool):((?:[^.\\]|\\.)+)\.(.+)", re.DOTALL)
-_MESSAGE: Final = re.compile(r"messages\[(-?\d+|\+)\](\.text)?")
+_MESSAGE: Final = re.compile(r"messages\[(-?[0-9]{1,9}|\+)\](\.text)?")
 
 
 def read_set(text: str) -> Edit:
@@ -54,7 +54,7 @@ def read_set(text: str) -> Edit:
     path, equals, value = text.partition("=")
     if not equals or not path.strip():
         raise EditError(
-            f"--set {text!r} is not PATH=VALUE", hint="such as --set model=gpt-5 or --set system='Be brief.'"
+            f"--set {shortened(text)!r} is not PATH=VALUE", hint="such as --set model=gpt-5 or --set system='Be brief.'"
         )
     try:
         return Edit(path=path.strip(), value=read_json(value))
@@ -151,8 +151,9 @@ class _Resolver:
         known = [call for call in self._recording.calls if call.span_id.startswith(self._name)]
         if len(known) != 1:
             what = "names several spans" if known else "names no span of the trace"
-            calls = [f"span:{call.span_id}" for call in self._recording.calls if call.kind in ("llm", "tool")]
-            raise self._wrong(f"span:{self._name} {what}", calls)
+            kinds = ("tool",) if self._target == "result" else ("tool", "llm") if self._target == "error" else ("llm",)
+            calls = [f"span:{call.span_id}" for call in known or self._recording.calls if call.kind in kinds]
+            raise self._wrong(f"span:{shortened(self._name)} {what}", self._at(calls))
         return known[0]
 
     def _model_call(self) -> Call:
@@ -160,9 +161,8 @@ class _Resolver:
         if self._by == "span":
             call = self._span()
             if call.kind != "llm":
-                raise self._wrong(
-                    f"span:{self._name} is no model call, so it has no {self._target}", ["result", "error"]
-                )
+                paths = [f"span:{self._name}.{target}" for target in ("result", "error")]
+                raise self._wrong(f"span:{self._name} is no model call, so it has no {self._target}", paths)
             return call
         since = self._since()
         after = [call for call in self._recording.calls if call.kind == "llm" and (call.start_unix_nano or 0) >= since]
@@ -170,7 +170,7 @@ class _Resolver:
             after = [call for call in after if self._agent_of(call) == self._name]
             if not after:
                 agents = [f"agent:{c.agent_name}" for c in self._recording.calls if c.kind == "agent" and c.agent_name]
-                raise self._wrong(f"agent {self._name!r} asks no model here", agents)
+                raise self._wrong(f"agent {self._name!r} asks no model here", self._at(agents))
         if not after:
             raise self._wrong("no model call follows the cut", ["answer.text", "result"])
         return after[0]
@@ -205,8 +205,11 @@ class _Resolver:
             if not 0 <= index < len(messages):
                 raise self._wrong(f"the request has {len(messages)} messages", self._paths(call))
         old = messages[index]
-        whole = self._target.endswith("]") and not isinstance(self._edit.value, str)
-        new = edited_message(old, self._edit.value if whole or self._edit.value is None else self._text())
+        value = self._edit.value
+        whole = self._target.endswith("]") and (value is None or isinstance(value, Mapping | list))
+        if whole and value is not None:
+            self._check_message()
+        new = edited_message(old, value if whole or value is None else self._text())
         self._patch("message", call, index=index, digest=old.digest, value=new)
         self._show(message_to_json(old) if whole else text_of([old]))
 
@@ -233,7 +236,20 @@ class _Resolver:
 
     def _new_message(self) -> Message:
         value = self._edit.value
-        return message_from_json(value) if isinstance(value, Mapping) else Message("user", (TextPart(self._text()),))
+        if not isinstance(value, Mapping):
+            return Message("user", (TextPart(self._text()),))
+        self._check_message()
+        return message_from_json(value)
+
+    def _check_message(self) -> None:
+        """Raises: EditError: the value is JSON, and no message."""
+        value = self._edit.value
+        is_one = isinstance(value, Mapping) and isinstance(value.get("role"), str)
+        if not is_one or not (isinstance(value.get("parts"), list) or isinstance(value.get("content"), str | list)):
+            raise EditError(
+                f"{shortened(self._edit.path)}: the value is no message",
+                hint='write text, or {"role": "user", "parts": [{"type": "text", "content": "…"}]}',
+            )
 
     def _add(self, call: Call, messages: Sequence[Message]) -> None:
         new = self._new_message()
@@ -291,6 +307,8 @@ class _Resolver:
             changed = replace(recorded, status="ok", output=value, error=None)
             self._show(recorded.output if recorded.error is None else recorded.error.to_json())
         else:
+            if isinstance(value, Mapping):
+                self._check_message()
             old = call.output_messages[0] if call.output_messages else Message("assistant", ())
             new = edited_message(old, value if isinstance(value, Mapping) else self._text())
             changed = replace(recorded, status="ok", output=new, error=None)
@@ -304,7 +322,9 @@ class _Resolver:
             call = self._span()
             if call.kind in kinds:
                 return call
-            raise self._wrong(f"span:{self._name} is a call of another kind", list(TARGETS))
+            paths = ["result", "error"] if call.kind == "tool" else list(paths_of(call)) if call.kind == "llm" else []
+            what = f"span:{self._name} is a call of another kind"
+            raise self._wrong(what, [f"span:{self._name}.{path}" for path in paths])
         since = self._since()
         at = next((call for call in self._recording.calls if call.span_id == self._job.span_id), None)
         if not self._by and at is not None and at.kind in kinds:
@@ -315,13 +335,15 @@ class _Resolver:
         elif self._by == "agent":
             after = [call for call in after if self._agent_of(call) == self._name]
         if not after:
-            calls = [f"tool:{call.tool_name}.result" for call in self._recording.calls if call.kind == "tool"]
-            raise self._wrong("nothing recorded here has one", calls)
+            known = tool_paths(self._recording.calls) if "tool" in kinds else ["messages[0].text"]
+            raise self._wrong(
+                "nothing recorded here has one", [p for p in known if p.endswith(self._target)] or TARGETS
+            )
         return after[0]
 
     def _memory(self, key: str) -> None:
         if self._is_rebuilt:
-            raise EditError(f"{self._edit.path}: an agent rebuilt from a trace has no code that reads memory",
+            raise EditError(f"{shortened(self._edit.path)}: a rebuilt agent has no code that reads memory",
                             hint="edit a message instead, such as messages[0].text")  # fmt: skip
         call = self._model_call()
         scope, _ = self._frame_of(call)
@@ -344,30 +366,21 @@ class _Resolver:
         self._made.shown.append(replace(self._edit, was=was))
 
     def _paths(self, call: Call) -> list[str]:
-        return list(paths_of(call))
+        if self._by:
+            return [f"{self._by}:{self._name}.{path}" for path in paths_of(call)]
+        return [*paths_of(call), *tool_paths(self._recording.calls)]
 
-    def _wrong(self, why: str, valid: Sequence[str]) -> EditError:
+    def _wrong(self, why: str, valid: Iterable[str]) -> EditError:
         """The error of a path, with the valid ones that are nearest to it."""
-        near = get_close_matches(self._edit.path, valid, n=6, cutoff=0.3) or list(dict.fromkeys(valid))[:6]
-        return EditError(f"{self._edit.path}: {why}", hint=f"paths here: {', '.join(near)}" if near else "")
+        return EditError(f"{shortened(self._edit.path)}: {why}", hint=nearby(self._edit.path, valid))
+
+    def _at(self, prefixes: Iterable[str]) -> list[str]:
+        """Whole paths with these prefixes, for a prefix that names nothing."""
+        target = self._target if self._target in TARGETS or self._target.startswith("messages[") else "system"
+        return [f"{prefix}.{target}" for prefix in prefixes]
 
 
 def _is_error(value: Json) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("message"), str)
-
-
-def paths_of(call: Call) -> Iterator[str]:
-    """The paths that name something in a model call's request."""
-    messages = call.input_messages or ()
-    if any(message.role in ("system", "developer") for message in messages):
-        yield "system"
-    for i in range(len(messages)):
-        yield f"messages[{i}].text"
-    yield "messages[+]"
-    yield "model"
-    for name in call.parameters:
-        yield f"params.{name}"
-    for tool in call.tool_definitions or ():
-        yield f"tools.{tool.name}.description"
-    yield "answer.text"
-    yield "next"
+    return (
+        isinstance(value, Mapping) and isinstance(value.get("message"), str) and isinstance(value.get("type", ""), str)
+    )

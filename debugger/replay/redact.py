@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from runtime.journal import AnyRequest
-from runtime.messages import Json, Message, Request, message_from_json, message_to_json
+from runtime.messages import Json, Message, Request, ToolDefinition, message_from_json, message_to_json
 
 from ..errors import ReplayError
 
 _NAMES: Final = (
-    r"(?:password|passwd|passphrase|secret|credentials?|api[_-]?key|private[_-]?key|authorization"
-    r"|(?:access|auth|refresh|session|id|bearer)[_-]?token|(?:set[_-])?cookie)"
+    r"(?:(?:pg)?password|passwd|mysql_pwd|passphrase|secret(?:[_-]?(?:access[_-]?)?key)?|credentials?|authorization"
+    r"|(?:api|private|signing|encryption|account|access|master|subscription)[_-]?key|connection[_-]?string"
+    r"|(?:access|auth|refresh|session|id|bearer|api|bot|csrf)[_-]?token|(?:set[_-])?cookie)"
 )
 _SECRET_NAMES: Final = re.compile(rf"(?i)^(?:.*[_.\s-])?{_NAMES}$")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -32,15 +33,24 @@ _PATTERNS: Final[dict[str, re.Pattern[str]]] = {
         r"\b(?:sk|pk|rk)-(?:[A-Za-z]{2,12}-)*[A-Za-z0-9_-]{16,}"
         r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
         r"|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_[A-Za-z0-9_]{30,}\b"
+        r"|\bglpat-[A-Za-z0-9_-]{16,}|\bnpm_[A-Za-z0-9]{30,}\b|\bpypi-[A-Za-z0-9_-]{40,}|\bhf_[A-Za-z0-9]{20,}\b"
+        r"|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/]{16,}"
+        r"|\b(?:gsk|lsv2_pt|lsv2_sk|dop_v1|r8)_[A-Za-z0-9_]{20,}|\b(?:xai|pplx|tvly)-[A-Za-z0-9-]{20,}"
+        r"|\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\bya29\.[A-Za-z0-9_-]{20,}|\b\d{8,10}:AA[A-Za-z0-9_-]{32,}"
+        r"|\bhttps://hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}"
         r"|\bxox[abprs]-[A-Za-z0-9-]{10,}\b"
         r"|\bAIza[0-9A-Za-z_-]{35}\b"
         r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
         r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*"
-        r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{1,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----"
+        r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:[^-]|-(?!-)){1,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----"
         # What follows takes only the value away, and leaves what says that it is one.
         r"|(?i:(?P<scheme>\bauthorization\W{1,6}(?:basic|token|digest)\s+))[^\s\"',;]{4,}"
         r"|(?P<url>\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s:/@\"']{0,256}:)[^\s:/@\"'\[]{1,256}(?=@)"
         rf"|(?i:(?P<name>(?<![a-z0-9]){_NAMES}(?:=|[\\\"']{{1,4}}\s?[:=]\s?[\\\"']{{1,4}})))(?!\[redacted)[^\s\"'\\,;&]{{3,}}"
+        # A line of a header or of settings, where nothing but a value follows the name.
+        rf"|(?im:^(?P<line>[ \t]{{0,40}}(?:export )?(?:[a-z0-9]{{1,20}}[_-]){{0,4}}{_NAMES}[ \t]?[:=][ \t]{{1,8}}))"
+        r"(?!\[redacted)[^\s\"']{3,}(?=[ \t]*(?:[\r\n]|\Z))"
+        r"|(?im:^(?P<jar>[ \t]{0,40}(?:set-)?cookie:[ \t]{1,8}))(?!\[redacted)[^\s=]{1,256}=[^\n]{1,8000}"
         rf"|(?i:(?P<flag>(?<!\S)--?(?:[a-z0-9]{{1,20}}-){{0,3}}{_NAMES}[ ]))(?!-)(?!\[redacted)[^\s\"'\\,;&]{{3,}}"
     ),
     "email": re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,24}\b"),
@@ -114,13 +124,27 @@ class Redaction:
             return self._inside(value)
         if isinstance(value, Mapping):
             secret = "secret" in self.rules
+            if secret and _is_secret(value.get("name", value.get("key")), value.get("value")):
+                # As headers and variables are often listed.
+                return {**self.json({k: v for k, v in value.items() if k != "value"}), "value": "[redacted:secret]"}
             return {
                 self.text(key) if isinstance(key, str) else key: "[redacted:secret]"
                 if secret and _is_secret(key, item)
                 else self.json(item)
                 for key, item in value.items()
             }
-        return [self.json(item) for item in value] if isinstance(value, list | tuple) else value
+        return self._items(value) if isinstance(value, list | tuple) else value
+
+    def _items(self, items: Sequence[Json]) -> list[Json]:
+        """The items of a list; what follows the flag of a secret on a command line goes, as does a header's value."""
+        out: list[Json] = []
+        hides = False
+        for item in items:
+            goes = hides and isinstance(item, str) and item != "" and not item.startswith("-")
+            out.append("[redacted:secret]" if goes else self.json(item))
+            is_name = isinstance(item, str) and (item.startswith("-") or len(items) == 2) and "=" not in item
+            hides = "secret" in self.rules and is_name and _is_secret(item.lstrip("-"), "value")
+        return out
 
     def _inside(self, text: str) -> str:
         """Text that is JSON is redacted inside, where names tell more, so that its form stays whole."""
@@ -138,12 +162,22 @@ class Redaction:
         return message_from_json(self.json(message_to_json(message))) if self.rules else message
 
     def request(self, request: AnyRequest) -> AnyRequest:
-        """The request with every text redacted; its tools are the program's own and stay."""
+        """The request with every text redacted, in what its tools say of themselves too."""
         if not self.rules:
             return request
         if isinstance(request, Request):
-            return replace(request, messages=tuple(map(self.message, request.messages)))
+            tools = request.tools and tuple(
+                ToolDefinition.from_json(self.json(each.to_json())) for each in request.tools
+            )
+            messages = tuple(map(self.message, request.messages))
+            others = {"output_schema": self.json(request.output_schema), "parameters": self.json(request.parameters)}
+            return replace(request, messages=messages, tools=tools, **others)
         return replace(request, arguments=self.json(request.arguments))
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """A command line, always without secrets: it is kept for people, and nothing is matched by it."""
+        rules = self.rules if "secret" in self.rules else ("secret", *self.rules)
+        return [str(word) for word in Redaction(rules).json(list(words))]
 
 
 def _name(rule: str) -> str:

@@ -13,6 +13,7 @@ from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
 from .choice import Program, find_program, shown
+from .compared import change_note
 from .edits import resolve
 from .model import ReplayJob, ReplayReport
 from .news import Ask, ChildError, End
@@ -122,10 +123,11 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "open_ended": run is None or run.end_unix_nano is None or run.aborted if entry else not _has_ended(program),
         "cut": None if whole_answers else snapshot_to_json(cut),
         "mode": job.mode,
+        "compare_parameters": job.compare_parameters,
         "tools": job.tools,
         "trace_file": str(trace_file.resolve()),
-        "run_name": _run_name(recording, program),
-        "service": None,
+        "run_name": job.name or _run_name(recording, program),
+        "service": _run_name(recording, program) if job.name else None,
         "origin": {
             "trace_id": job.trace_id,
             "span_id": job.span_id,
@@ -193,9 +195,12 @@ def _report(
         # Where the run failed as it did when it was recorded, the way there is no news.
         traceback=() if same else end.traceback,
         program=None if isinstance(program, Rebuilt) else program.shown,
-        notes=program.notes if isinstance(program, Rebuilt) else (),
+        notes=(
+            *(program.notes if isinstance(program, Rebuilt) else ()),
+            *change_note(end.changed_parameters, is_divergence=job.compare_parameters),
+        ),
         edits=job.edits,
-        live_usage=end.live_usage,
+        live=end.live,
     )
 
 

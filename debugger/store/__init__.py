@@ -11,6 +11,7 @@ from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 if TYPE_CHECKING:
     from ._console import Column, Console, SqlSchema
+    from ._database import collector_off
     from ._store import LoadSummary, Store, console_over
     from .library import Library, LibrarySummary
 
@@ -26,6 +27,7 @@ __all__ = [
     "SqlSchema",
     "Store",
     "TraceRow",
+    "collector_off",
     "console_over",
 ]
 
@@ -35,6 +37,10 @@ def __getattr__(name: str) -> Any:
         from . import _store
 
         return getattr(_store, name)
+    if name == "collector_off":
+        from ._database import collector_off
+
+        return collector_off
     if name in ("Column", "Console", "SqlSchema"):
         from . import _console
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,31 +14,53 @@ from runtime.trace import Span
 from ..importers import earlier_values, key_values, load_text, span_events, span_links
 
 
+class SpanReader:
+    """Rows of ``span_bodies`` as whole spans. Neighbours have the same resource and scope, which are decoded once."""
+
+    def __init__(self) -> None:
+        self._texts: tuple[str | None, ...] = ()
+        self._context: tuple[dict[str, Any], str, str, dict[str, Any]] = ({}, "", "", {})
+
+    def read(self, row: Sequence[Any]) -> Span:
+        """The span of a row."""
+        (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
+        attributes, events, links, extra, *texts = row[10:]
+        if self._texts != (*texts,):
+            self._texts, self._context = (*texts,), _context(*texts)
+        resource, scope_name, scope_version, context_extra = self._context
+        pairs = load_text(attributes)
+        return Span(
+            trace_id=trace_id,
+            span_id=span_id,
+            parent_span_id=parent,
+            name=name,
+            kind=kind,
+            start_unix_nano=start,
+            end_unix_nano=end,
+            status_code=status,
+            status_message=message,
+            attributes=key_values(pairs),
+            repeated=earlier_values(pairs),
+            events=span_events(load_text(events)),
+            links=span_links(load_text(links)),
+            resource=resource,
+            scope_name=scope_name,
+            scope_version=scope_version,
+            extra=_object(extra) | context_extra,
+        )
+
+
+def _context(
+    resource: str | None, scope: str | None, extra: str | None
+) -> tuple[dict[str, Any], str, str, dict[str, Any]]:
+    fields, named = load_text(resource), load_text(scope)
+    attributes = key_values(fields.get("attributes")) if isinstance(fields, dict) else {}
+    return attributes, text_field(named, "name"), text_field(named, "version"), _object(extra)
+
+
 def span_from_row(row: Sequence[Any]) -> Span:
     """A row of ``span_bodies`` as a whole span."""
-    (_, trace_id, span_id, parent, name, kind, start, end, status, message) = row[:10]
-    attributes, events, links, extra, resource, scope, context_extra = row[10:]
-    pairs = load_text(attributes)
-    resource_fields, scope_fields = load_text(resource), load_text(scope)
-    return Span(
-        trace_id=trace_id,
-        span_id=span_id,
-        parent_span_id=parent,
-        name=name,
-        kind=kind,
-        start_unix_nano=start,
-        end_unix_nano=end,
-        status_code=status,
-        status_message=message,
-        attributes=key_values(pairs),
-        repeated=earlier_values(pairs),
-        events=span_events(load_text(events)),
-        links=span_links(load_text(links)),
-        resource=key_values(resource_fields.get("attributes")) if isinstance(resource_fields, dict) else {},
-        scope_name=text_field(scope_fields, "name"),
-        scope_version=text_field(scope_fields, "version"),
-        extra=_object(extra) | _object(context_extra),
-    )
+    return SpanReader().read(row)
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -57,6 +80,31 @@ def identity(span: Span) -> str:
     fields = [getattr(span, name) for name in span.__slots__ if name not in ("attributes", "resource", "extra")]
     ordered = [sorted(mapping.items()) for mapping in (span.attributes, span.resource)]
     return repr((fields, ordered))
+
+
+def is_printed(span: Span, whole: Span) -> bool:
+    """Whether a span is another one as a console exporter prints it: without its scope, times to the microsecond.
+
+    Its times are rounded, so they may lie up to a microsecond on either side.
+    """
+    if span.scope_name or not whole.scope_name:
+        return False
+    times, known = _times(span), _times(whole)
+    if any(time is not None and time % 1000 for time in times) or len(times) != len(known):
+        return False
+    near = all(
+        (a is None) == (b is None) and abs((a or 0) - (b or 0)) <= 1000 for a, b in zip(times, known, strict=True)
+    )
+    return near and identity(_timeless(span)) == identity(_timeless(whole))
+
+
+def _times(span: Span) -> list[int | None]:
+    return [span.start_unix_nano, span.end_unix_nano, *(event.time_unix_nano for event in span.events)]
+
+
+def _timeless(span: Span) -> Span:
+    events = tuple(replace(event, time_unix_nano=0) for event in span.events)
+    return replace(span, start_unix_nano=None, end_unix_nano=None, scope_name="", scope_version="", events=events)
 
 
 def merge_unfinished(rows: Sequence[Sequence[Any]]) -> tuple[str, str | None]:

@@ -19,13 +19,20 @@ from runtime.messages import Call, TextPart, json_safe, message_to_json
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
-from ..errors import AmbiguousIdError, ShortIdError, StoreError, UnknownSpanError, UnknownTraceError
+from ..errors import (
+    AmbiguousIdError,
+    AmbiguousNameError,
+    ShortIdError,
+    StoreError,
+    UnknownSpanError,
+    UnknownTraceError,
+)
 from ..importers import Context, Follower, LogRecord, log_record
 from ._console import Console, HasParts, MessageRow, Part
-from ._database import Database
+from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
 from ._order import parents_first
-from ._spans import span_from_row
+from ._spans import SpanReader, span_from_row
 from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
@@ -164,8 +171,18 @@ class Store:
 
     def whole_spans(self, trace_id: str) -> list[Span]:
         """All spans of a trace, whole, by start and input order."""
-        rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": None})
-        return [span_from_row(row) for row in rows]
+        return list(self._each_span(trace_id))
+
+    def _each_span(self, trace_id: str) -> Iterator[Span]:
+        """All spans of a trace one by one: the texts of a large one need not be in memory together."""
+        read = SpanReader().read
+        for row in self._database.each("span_bodies", {"trace_id": trace_id, "span_id": None}):
+            yield read(row)
+
+    def _derived(self, trace_id: str) -> list[Call]:
+        logs = self.logs(trace_id)
+        with collector_off():
+            return parents_first(calls_of(self._each_span(trace_id), logs))
 
     def calls(self, trace_id: str) -> list[Call]:
         """The calls of a trace in timeline order. Derived when first asked for, then kept until the next load.
@@ -178,7 +195,7 @@ class Store:
             if kept is not None and kept[0] == version:
                 self._calls.move_to_end(trace_id)
                 return list(kept[1])
-        calls = parents_first(calls_of(self.whole_spans(trace_id), self.logs(trace_id)))
+        calls = self._derived(trace_id)
         if not calls:
             raise UnknownTraceError(trace_id, self._trace_ids())
         with self._calls_lock:
@@ -222,7 +239,9 @@ class Store:
 
         Raises: UnknownTraceError.
         """
-        return events_of(self.calls(trace_id))
+        calls = self.calls(trace_id)
+        with collector_off():
+            return events_of(calls)
 
     def search(self, text: str, trace_id: str | None = None) -> list[tuple[str, int]]:
         """Trace id and ``seq`` of every span that holds a text anywhere, whatever its case.
@@ -260,13 +279,21 @@ class Store:
         ]
 
     def resolve_trace(self, text: str) -> str:
-        """The id of the trace that a text names: whole, or its first four or more digits.
+        """The id of the trace that a text names: whole, or its first four or more digits; else by its name.
 
-        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError.
+        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError, AmbiguousNameError.
         """
         matches = self._ids("trace_ids_by_prefix", text)
         if matches[:1] in ((text,), (text.lower(),)):
             return matches[0]
+        if not matches or len(text) < _PREFIX_LENGTH:
+            # Also as lists show it: a workflow or an agent without the word for what it does.
+            forms = (text, f"invoke_workflow {text}", f"invoke_agent {text}")
+            named = tuple(row.trace_id for row in self.traces() if row.name in forms)
+            if len(named) > 1:
+                raise AmbiguousNameError(text, named)
+            if named:
+                return named[0]
         if len(text) < _PREFIX_LENGTH:
             raise ShortIdError(text, _PREFIX_LENGTH)
         if not matches:
@@ -307,7 +334,7 @@ class Store:
         for row in self.traces():
             if row.trace_id in hidden:
                 continue
-            for call in calls_of(self.whole_spans(row.trace_id), self.logs(row.trace_id)):
+            for call in self._derived(row.trace_id):
                 for direction, messages in (("input", call.input_messages), ("output", call.output_messages)):
                     for place, message in enumerate(messages or ()):
                         parts = json.dumps(json_safe(message_to_json(message)["parts"])[0])

@@ -90,9 +90,13 @@ def _plain(value: Any) -> Any:
 def dump(value: Any, indent: int | None = None) -> str:
     """The value as JSON text in ASCII; what JSON does not have (NaN, bytes) as text, and what is too deep cut off."""
     try:
-        return json.dumps(value, allow_nan=False, indent=indent)
+        return _encode(value) if indent is None else json.dumps(value, allow_nan=False, indent=indent)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(json_safe(value)[0], allow_nan=False, indent=indent)
+
+
+_encode = json.JSONEncoder(allow_nan=False).encode
+"""``json.dumps`` would make a new encoder for each value."""
 
 
 def _write_parquet(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> None:

@@ -12,12 +12,14 @@ from textual.binding import BindingType
 from textual.command import Provider
 
 from ..analysis.text import visible
-from .keymap import bindings
+from .keymap import bindings, key_of
 from .palette import KeyCommands
+from .query_book import QueryBook
 from .screens.base import PaneScreen
 from .screens.notebook import NotebookScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
+from .screens.sql import SqlScreen
 from .screens.traces import TracesScreen
 from .session import Session
 from .settings import Settings
@@ -86,9 +88,28 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         if isinstance(self.screen, PaneScreen):
             self.push_screen(NotebookScreen(self.session.notebook, self._go_to))
 
+    def action_sql(self) -> None:
+        """Open the SQL console, or go back to the one that is open."""
+        if not isinstance(self.screen, PaneScreen) or isinstance(self.screen, SqlScreen):
+            return
+        if any(isinstance(screen, SqlScreen) for screen in self.screen_stack):
+            while not isinstance(self.screen, SqlScreen):
+                self.pop_screen()
+        else:
+            path = None if self._settings.path is None else self._settings.path.with_name("queries.json")
+            self.push_screen(SqlScreen(self.session, QueryBook(path), self._open_above, self._clock))
+
+    @property
+    def _listed(self) -> TracesScreen:
+        return next(screen for screen in self.screen_stack if isinstance(screen, TracesScreen))
+
+    def _open_above(self, trace_id: str, span_id: str) -> bool:
+        """Show a span of a trace that is listed, above the present screen; False where it is not."""
+        return self._listed.open_trace(trace_id, span_id)
+
     def _go_to(self, trace_id: str, span_id: str) -> bool:
         """Show a span of a trace that is listed; False where it is not."""
-        listed = next(screen for screen in self.screen_stack if isinstance(screen, TracesScreen))
+        listed = self._listed
         if not listed.lists(trace_id):
             return False
         while self.screen is not listed:
@@ -107,7 +128,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""
         # Whoever presses it again and again is told once, not until the screen is full.
         self.clear_notifications()
-        self.notify("q leaves Retrospan.", markup=False)
+        self.notify(f"{key_of('app.quit', self.keys)} leaves Retrospan.", markup=False)
 
 
 def _can_encode_signs() -> bool:

@@ -12,9 +12,12 @@ from typing import Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
+from .keymap_sql import SQL_KEYS, SqlGroup
+from .keymap_sql import key as _key
+
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export",
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export", SqlGroup
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -37,6 +40,13 @@ TITLES: dict[Group, str] = {
     "notebook": "notebook",
     "note": "a note",
     "export": "export",
+    "query": "query",
+    "result": "rows of a result",
+    "queries": "queries to choose from",
+    "schema": "views and columns",
+    "sql": "SQL",
+    "file": "a file for rows",
+    "name": "a name for a query",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -65,16 +75,14 @@ def display(keys: str) -> str:
     return " ".join(_DISPLAY.get(key, key.replace("ctrl+", "^")) for key in keys.split(","))
 
 
-def _key(id_: str, keys: str, action: str, label: str, sentence: str, *, show: bool = False) -> Binding:
-    return Binding(keys, action, label, show=show, tooltip=sentence, id=id_)
-
-
-_KEYS: dict[Group, list[Binding]] = {
+_OWN_KEYS: dict[Group, list[Binding]] = {
     "app": [
         _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
         _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
              "by name"),
         _key("app.notebook", "B", "notebook", "notebook", "Open the notebook: what was pinned, and notes of your own"),
+        _key("app.sql", "Q", "sql", "SQL", "Ask all traces that are shown in SQL: read-only, with completion, saved "
+             "queries and results that lead to their spans"),
         _key("app.theme", "T", "toggle_dark", "light/dark", "Switch between the dark and the light theme"),
         _key("app.quit", "q,ctrl+q", "quit", "quit", "Leave Retrospan"),
         _key("app.interrupt", "ctrl+c", "interrupt", "how to leave", "Say how to leave"),
@@ -166,7 +174,7 @@ _KEYS: dict[Group, list[Binding]] = {
         _key("trace.tab5", "5", "tab('events')", "events", "Show events and log records of the span in their order"),
         _key("trace.thread", "t", "thread", "thread", "Show the conversation of the whole trace as one thread, and "
              "back", show=True),
-        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found with / in a "
+        _key("trace.where", "H", "where", "where from", "Show where a phrase came from: what is found in a "
              "text, else the line under the cursor; on the timeline a phrase can be typed"),
         _key("trace.pin", "P", "pin", "pin", "Pin to the notebook what is under the cursor: the span on the "
              "timeline, a text in the detail pane"),
@@ -216,7 +224,7 @@ _KEYS: dict[Group, list[Binding]] = {
     ],
     "report": [
         _key("report.unfold", "enter,space", "toggle_fold", "unfold / open replay", "Show all of the long text under "
-             "the cursor, or fold it again; enter elsewhere opens the replay's own trace", show=True),
+             "the cursor, or fold it again; elsewhere open the replay's own trace", show=True),
         _key("report.unfold_all", "e", "toggle_all_folds", "unfold all", "Unfold all long texts, or fold them again"),
     ],
     "detail": [
@@ -241,8 +249,8 @@ _KEYS: dict[Group, list[Binding]] = {
     "thread": [
         _key("thread.open", "o", "open_call", "go to call", "Back to the timeline, at the call that this is from",
              show=True),
-        _key("thread.where", "H", "where", "where from", "Show where what is found with /, else the line under the "
-             "cursor, came from", show=True),
+        _key("thread.where", "H", "where", "where from", "Show where what is found in the text, else the line under "
+             "the cursor, came from", show=True),
         _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
         _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
         _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
@@ -328,6 +336,11 @@ _KEYS: dict[Group, list[Binding]] = {
     ],
 }  # fmt: skip
 
+_KEYS: dict[Group, list[Binding]] = {**_OWN_KEYS, **{group: keys for group, keys in SQL_KEYS.items()}}
+
+
+_BY_ID: dict[str, Binding] = {binding.id or "": binding for group in _KEYS.values() for binding in group}
+
 
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
@@ -337,6 +350,17 @@ def bindings(*groups: Group) -> list[BindingType]:
 def all_bindings() -> list[Binding]:
     """Every binding there is."""
     return [binding for group in _KEYS.values() for binding in group]
+
+
+def key_of(id_: str, keys: Mapping[str, str]) -> str:
+    """How the first key of a binding is written, for sentences that name it.
+
+    Args:
+        id_: id of a binding.
+        keys: what the settings give, by id.
+    """
+    binding = _BY_ID[id_]
+    return display(keys.get(id_, binding.key).partition(",")[0])
 
 
 def remapped(binding: Binding, keys: Mapping[str, str]) -> Binding:

@@ -15,6 +15,8 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.playhead import StateView, Track
+from ..analysis.sql_completion import SqlNames
+from ..analysis.sql_view import ResultView
 from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
@@ -24,6 +26,31 @@ from .exporting import ExportJob
 
 POLL_S: Final = 0.4
 """How often screens ask whether something has changed by itself, which costs microseconds."""
+
+
+class SqlDesk(Protocol):
+    """Questions in SQL, one at a time; each method but ``stop`` blocks."""
+
+    def names(self) -> SqlNames:
+        """What a query can name."""
+
+    def ask(self, text: str) -> ResultView:
+        """The answer to a query, cut where the screen could not keep it.
+
+        Raises:
+            SqlError: it is no query, or is refused.
+            QueryCancelledError: ``stop`` was called.
+        """
+
+    def write(self, text: str, path: Path, *, overwrites: bool) -> int:
+        """Write all rows of a query to a file, whose name says in which form; how many there were.
+
+        Raises:
+            DebuggerError: it is there already, or cannot be written.
+        """
+
+    def stop(self) -> None:
+        """End the question that runs. One that only begins may be missed: whoever waits calls it again."""
 
 
 class Session(Protocol):
@@ -40,6 +67,10 @@ class Session(Protocol):
     @property
     def notebook(self) -> Notebook:
         """The notebook of what is shown. Its methods block."""
+
+    @property
+    def sql(self) -> SqlDesk:
+        """Questions in SQL about what is shown."""
 
     def opened_as(self, row: TraceRow) -> str:
         """The word that opens a trace again: its file, or the library; empty for the user's own. Cheap."""

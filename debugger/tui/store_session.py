@@ -27,6 +27,7 @@ from ..store.library import library_folder
 from ..store.notebook import Notebook, notebook_beside
 from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .following import FileFollower
+from .sql_answers import SqlAnswers
 from .trace_reading import TraceReading
 
 
@@ -70,6 +71,7 @@ class StoreSession(TraceReading):
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
 
+        self.sql = SqlAnswers(self._asked_stores, lambda: self.generation)
         beside = notebook_beside(Path(paths[0] if paths else "."))
         self.notebook = Notebook(beside if library is None else library.user_file)
 
@@ -81,6 +83,7 @@ class StoreSession(TraceReading):
             self._receiver.close()
         if self._files is not None:
             self._files.switch(False)
+        self.sql.close()
         self._store.close()
         if self._library is not None:
             self._library.close()
@@ -156,6 +159,14 @@ class StoreSession(TraceReading):
         kept = self._reader.traces()
         known = {row.trace_id for row in kept}
         return [*(row for row in here if row.trace_id not in known), *kept]
+
+    def _asked_stores(self) -> tuple[list[Store], set[str]]:
+        """What SQL is asked of. A replay that is in the library by now counts there."""
+        if self._reader is None:
+            return [self._store], self._gone
+        if not self._replays:
+            return [self._reader], set()
+        return [self._reader, self._store], self._gone | {row.trace_id for row in self._reader.traces()}
 
     def _of(self, trace_id: str) -> Store:
         """The store that a trace lies in."""

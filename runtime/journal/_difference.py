@@ -92,6 +92,15 @@ def _differences(recorded: AnyRequest, actual: AnyRequest) -> Iterator[Differenc
         yield from json_differences("arguments", "arguments", was, now)
 
 
+def changed_parameters(recorded: AnyRequest | None, actual: object) -> tuple[Difference, ...]:
+    """The parameters that both requests tell, with another value; what only one side tells is no change."""
+    if not isinstance(recorded, Request) or not isinstance(actual, Request):
+        return ()
+    was, now = recorded.parameters, actual.parameters
+    both = [key for key in was if now.get(key) is not None and was[key] is not None and was[key] != now[key]]
+    return tuple(Difference(part="parameters", path=f"parameters.{k}", recorded=was[k], actual=now[k]) for k in both)
+
+
 def makes_miss(difference: Difference) -> bool:
     """False for what is compared and reported only."""
     return difference.part != "parameters"

@@ -24,6 +24,8 @@ class JournalEntry:
     """By the start of their calls, so that keys never depend on the order in which parallel calls finish."""
     request: AnyRequest | None = None
     """The request, where the recording holds it; the same for all outcomes, since the hash is."""
+    untold: Request | None = None
+    """What is known of a request whose messages the recording lacks (its model); such an entry answers by its place."""
 
     def add(self, outcome: Outcome) -> None:
         """Put the outcome at its place by start time; ties and unknown times keep the order of arrival."""
@@ -33,6 +35,11 @@ class JournalEntry:
             while place and (before := self.outcomes[place - 1].start_unix_nano) is not None and before > start:
                 place -= 1
         self.outcomes.insert(place, outcome)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is of one call only: then the request is that call's, with its parameters."""
+        return len(self.outcomes) == 1
 
     @property
     def last_ok(self) -> Outcome | None:

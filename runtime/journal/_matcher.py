@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..messages import Outcome, Request, ValueRequest
-from ._difference import Cause, Difference, cause_in_messages, differences_between, makes_miss
+from ._difference import (
+    Cause,
+    Difference,
+    cause_in_messages,
+    changed_parameters,
+    differences_between,
+    makes_miss,
+)
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 
 logger = logging.getLogger(__name__)
@@ -36,6 +43,8 @@ class Hit:
     content_hash: str = ""
     supplied: bool = False
     """True when the user put another outcome in the recorded one's place."""
+    parameters: tuple[Difference, ...] = ()
+    """The parameters that both requests tell, and tell otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +157,7 @@ class Matcher:
         inferred = False
         entry = place.journal.map(kind).get(content_hash)
         if entry is None and not isinstance(request, ValueRequest):
-            entry = self._loose_match(place, kind, request)
+            entry = self._loose_match(place, kind, request) or self._by_place(place, kind, request)
             inferred = entry is not None
         if entry is None:
             return self._explain(place, kind, request)
@@ -156,7 +165,9 @@ class Matcher:
             abort = self._take_abort(place, kind, entry)
             if abort is not None:
                 return abort
-        return self._take(place, kind, entry, reuse, inferred, content_hash)
+        taken = self._take(place, kind, entry, reuse, inferred, content_hash)
+        changed = changed_parameters(entry.request, request) if isinstance(taken, Hit) and entry.is_one else ()
+        return replace(taken, parameters=changed) if isinstance(taken, Hit) and changed else taken
 
     def _take_abort(self, place: Scope, kind: JournalKind, entry: JournalEntry) -> Abort | None:
         outcome = place.next_of(kind, entry, aborts=True)
@@ -265,6 +276,20 @@ class Matcher:
         ]
         fresh = [(o.start_unix_nano or 0, n) for n, e in enumerate(candidates) if (o := place.next_of(kind, e))]
         return candidates[min(fresh)[1] if fresh else 0] if candidates else None
+
+    def _by_place(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
+        """A call of which the recording lacks what it asked, where it is the next: all that began before is used."""
+        entries = place.journal.map(kind).values()
+        if not isinstance(request, Request) or not any(entry.untold for entry in entries):
+            return None
+        waiting = [(o.start_unix_nano or 0, e) for e in entries if (o := place.next_of(kind, e))]
+        first = min(waiting, key=lambda each: each[0], default=None)
+        if first is None or first[1].untold is None:
+            return None
+        known, asked = self._form(first[1].untold), self._form(request)
+        assert isinstance(known, Request)
+        assert isinstance(asked, Request)
+        return first[1] if known.model in (None, asked.model) else None
 
     def _explain(self, place: Scope, kind: JournalKind, request: MatchRequest) -> Miss:
         if isinstance(request, ValueRequest):

@@ -25,6 +25,8 @@ class ReplayPolicy:
     tools: ToolMode = "live"
     reuse_exhausted: bool = True
     """Give the last outcome again when a hash is asked more often than recorded."""
+    compare_parameters: bool = False
+    """A sampling parameter that both sides tell, with another value, is a miss too."""
     retry_errors: bool = False
     """Run recorded failures again instead of replaying them; resume after a crash wants that."""
     skip_completed: bool = False

@@ -9,9 +9,9 @@ from typing import Literal
 
 from ..errors import ReplayStop
 from ..messages import Effect, Outcome, Request, ValueRequest, message_to_json
-from ._difference import Cause, cause_of
+from ._difference import Cause, Difference, cause_of
 from ._edits import Edits, MemoryPatch
-from ._journal import Journal, JournalKind
+from ._journal import AnyRequest, Journal, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
 from ._rows import Divergence, Question, ReplayPolicy, ReplayRow, RowKind, RowStatus, Supplied, ToolMode
 
@@ -53,6 +53,8 @@ class ReplaySession:
         self.stopped: Literal["past_cut", "diverged"] | None = None
         self.inferred = False
         """True once an answer was found only by leaving out a part that the recording lacks."""
+        self.parameters: dict[str, Difference] = {}
+        """Parameters that were asked otherwise than recorded in answered requests, by path; the first of each."""
         self.answered: list[Outcome] = []
         """The outcomes that were given from the recording, each use once."""
         self._matcher = Matcher(recording, form=form)
@@ -130,6 +132,8 @@ class ReplaySession:
         self._asked[scope] = None
         aborts = aborts and mode != "live" and not self.policy.retry_errors
         found = self._matcher.match(scope, kind, request, reuse=self.policy.reuse_exhausted, aborts=aborts)
+        if isinstance(found, Hit) and found.parameters:
+            found = self._with_parameters(found)
         strict = mode == "strict" or (mode == "safe" and kind == "tool" and not _is_safe(effect, found))
         if isinstance(found, Abort):
             return self._expect_abort(scope, kind, name, call_id, found)
@@ -155,6 +159,20 @@ class ReplaySession:
             self._ask(mode, kind, name, call_id, request, found)
         self._go_live(kind, name, call_id, found.content_hash)
         return None
+
+    def _with_parameters(self, hit: Hit) -> Hit | Miss:
+        for difference in hit.parameters:
+            self.parameters.setdefault(difference.path, difference)
+        if not self.policy.compare_parameters:
+            return hit
+        reason = f"the request differs from the recorded one in {hit.parameters[0].path}"
+        return Miss(
+            reason=reason,
+            known=True,
+            differences=hit.parameters,
+            nearest=hit.outcome,
+            content_hash=hit.content_hash,
+        )
 
     def _ask(self, mode: str, kind: JournalKind, name: str, call_id: str, request: MatchRequest, miss: Miss) -> None:
         if mode != "ask" or self._supply is None or isinstance(request, ValueRequest):
@@ -218,6 +236,11 @@ class ReplaySession:
         if since is None:
             return True
         return all((left.start_unix_nano or 0) >= since for left in self._matcher.unused(patch.scope))
+
+    def peek(self, scope: str, kind: JournalKind, request: AnyRequest) -> Outcome | None:
+        """As ``Matcher.peek``."""
+        with self._lock:
+            return self._matcher.peek(scope, kind, request)
 
     def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
         """As ``Matcher.unused``."""

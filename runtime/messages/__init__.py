@@ -6,6 +6,7 @@ screens. All types are frozen. Names follow the OpenTelemetry GenAI semantic con
 
 from ._call import Call, CallKind, Mark
 from ._json import Json, JsonObject, canonical_json, json_safe, parse_json_text, read_json
+from ._known import Known
 from ._message import (
     BlobPart,
     Message,
@@ -32,6 +33,7 @@ __all__ = [
     "ErrorInfo",
     "Json",
     "JsonObject",
+    "Known",
     "Mark",
     "Message",
     "OtherPart",

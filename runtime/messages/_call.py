@@ -53,6 +53,8 @@ class Call:
     tool_definitions: tuple[ToolDefinition, ...] | None = None
     output_schema: JsonObject | None = None
     parameters: JsonObject = field(default_factory=dict)
+    api: str | None = None
+    """As of ``Request``."""
     tool_name: str | None = None
     tool_call_id: str | None = None
     arguments: Json = None
@@ -97,6 +99,7 @@ class Call:
     inferred: tuple[str, ...] = ()
     """What does not stand on the call's own span but was taken from another one of its trace; one reason each."""
     marks: tuple[Mark, ...] = ()
+    _request: Request | ToolRequest | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def duration_ns(self) -> int | None:
@@ -106,16 +109,25 @@ class Call:
         return self.end_unix_nano - self.start_unix_nano
 
     def request(self) -> Request:
-        """The model turn that this llm call asked for."""
-        return Request(
-            messages=self.input_messages or (),
-            tools=self.tool_definitions,
-            output_schema=self.output_schema,
-            model=self.model,
-            provider=self.provider,
-            parameters=self.parameters,
-        )
+        """The model turn that this llm call asked for. Made once, as is its hash."""
+        if not isinstance(self._request, Request):
+            request = Request(
+                messages=self.input_messages or (),
+                tools=self.tool_definitions,
+                output_schema=self.output_schema,
+                model=self.model,
+                provider=self.provider,
+                parameters=self.parameters,
+                api=self.api,
+            )
+            object.__setattr__(self, "_request", request)
+        assert isinstance(self._request, Request)
+        return self._request
 
     def tool_request(self) -> ToolRequest:
-        """The tool call that this tool span carried out."""
-        return ToolRequest(name=self.tool_name or self.name, arguments=self.arguments)
+        """The tool call that this tool span carried out. Made once, as is its hash."""
+        if not isinstance(self._request, ToolRequest):
+            request = ToolRequest(name=self.tool_name or self.name, arguments=self.arguments)
+            object.__setattr__(self, "_request", request)
+        assert isinstance(self._request, ToolRequest)
+        return self._request

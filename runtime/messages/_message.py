@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from json import JSONEncoder
 from typing import Any, TypeAlias
 
 from ._json import Json, JsonObject, canonical_json, parse_json_text
+
+_quoted = JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,17 @@ class Message:
     def digest(self) -> str:
         """SHA-256 (hex) of the normalised message: role, name and parts."""
         if self._digest is None:
-            form = [self.role, self.name, [_normal(part) for part in self.parts]]
-            object.__setattr__(self, "_digest", hashlib.sha256(canonical_json(form)).hexdigest())
+            object.__setattr__(self, "_digest", hashlib.sha256(self._form()).hexdigest())
         assert self._digest is not None
         return self._digest
+
+    def _form(self) -> bytes:
+        """The canonical JSON of what the digest covers."""
+        if self.name is None and len(self.parts) == 1 and type(self.parts[0]) is TextPart:
+            # Most messages are one text: the same bytes, without a look at each value.
+            text = f'[{_quoted(self.role)},null,[{{"content":{_quoted(self.parts[0].content)},"type":"text"}}]]'
+            return text.encode("utf-8", "surrogatepass")
+        return canonical_json([self.role, self.name, [_normal(part) for part in self.parts]])
 
 
 def _normal(part: Part) -> Json:

@@ -22,6 +22,11 @@ def _hash(form: Json) -> str:
     return f"{HASH_VERSION}:{hashlib.sha256(canonical_json(form)).hexdigest()}"
 
 
+def _quoted(digests: list[str]) -> bytes:
+    text = '","'.join(digests)
+    return f'"{text}"'.encode() if text else b""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """A tool as the model sees it. ``parameters`` is a JSON schema."""
@@ -76,21 +81,21 @@ class Request:
     provider: str | None = None
     parameters: JsonObject = field(default_factory=dict)
     """Sampling parameters and tool choice: reported when they differ, but they make no miss."""
+    api: str | None = field(default=None, compare=False)
+    """The protocol that it went by where a provider has several (``responses``); says how to ask again, not what."""
     _hash: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def content_hash(self) -> str:
         """``sha256.1:<hex>`` over the digests of the parts, so that a miss can name the part that differs."""
         if self._hash is None:
-            form = [
-                "prompt",
-                [m.digest for m in self.messages],
-                [t.digest for t in self.tools or ()],
-                self.output_schema,
-                self.model,
-                self.provider,
-            ]
-            object.__setattr__(self, "_hash", _hash(form))
+            # Canonical JSON of [kind, digests, digests, schema, model, provider], joined by hand: hex digits need no
+            # escaping, and a long conversation has hundreds of digests.
+            messages = _quoted([message._digest or message.digest for message in self.messages])
+            tools = _quoted([tool._digest or tool.digest for tool in self.tools or ()])
+            others = canonical_json([self.output_schema, self.model, self.provider])[1:]
+            form = b'["prompt",[' + messages + b"],[" + tools + b"]," + others
+            object.__setattr__(self, "_hash", f"{HASH_VERSION}:{hashlib.sha256(form).hexdigest()}")
         assert self._hash is not None
         return self._hash
 
@@ -101,11 +106,16 @@ class ToolRequest:
 
     name: str
     arguments: Json
+    _hash: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def content_hash(self) -> str:
         """``sha256.1:<hex>`` of name and arguments."""
-        return _hash(["tool", self.name, parse_json_text(self.arguments)])
+        if self._hash is None:
+            form = ["tool", self.name, parse_json_text(self.arguments)]
+            object.__setattr__(self, "_hash", _hash(form))
+        assert self._hash is not None
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import TraceFormatError
-from ..messages import JsonObject
+from ..messages import JsonObject, Known
 from ._builder import SpanBuilder
 from ._events import TraceEvent
 from ._merge import merge_versions
@@ -143,4 +143,5 @@ def read_events(path: str | Path, trace_id: str | None = None) -> list[TraceEven
     Raises: as ``read_spans``.
     """
     spans = [s for s in read_spans(path) if is_own_span(s) and trace_id in (None, s.trace_id)]
-    return events_of(call_of_span(span) for span in spans)
+    known = Known()
+    return events_of(call_of_span(span, known) for span in spans)

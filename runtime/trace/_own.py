@@ -17,6 +17,7 @@ from ..messages import (
     ErrorInfo,
     Json,
     JsonObject,
+    Known,
     Mark,
     Message,
     Outcome,
@@ -160,6 +161,7 @@ def start_attributes(event: TraceEvent) -> Attributes:
 def _request_attributes(request: Request) -> Attributes:
     out: Attributes = {keys.REQUEST_MODEL: request.model, keys.PROVIDER: request.provider}
     out[keys.INPUT_MESSAGES] = dump_json([message_to_json(m) for m in request.messages])
+    out[keys.API] = request.api
     if request.tools:
         out[keys.TOOL_DEFINITIONS] = dump_json([tool.to_json() for tool in request.tools])
     if request.output_schema is not None:
@@ -238,8 +240,12 @@ def is_own_span(span: Span) -> bool:
     )
 
 
-def call_of_span(span: Span) -> Call:
-    """The call of one of our own spans. Fields that are missing or damaged come out as None; never raises."""
+def call_of_span(span: Span, known: Known | None = None) -> Call:
+    """The call of one of our own spans. Fields that are missing or damaged come out as None; never raises.
+
+    Args: known: messages that were read before in the same trace.
+    """
+    known = known or Known()
     a = span.attributes
     kind = _CALL_KINDS[a[keys.KIND]]
     error = None
@@ -267,11 +273,12 @@ def call_of_span(span: Span) -> Call:
         model=_str(a.get(keys.REQUEST_MODEL)),
         response_model=_str(a.get(keys.RESPONSE_MODEL)),
         conversation_id=_str(a.get(keys.CONVERSATION_ID)),
-        input_messages=_messages(a.get(keys.INPUT_MESSAGES)),
-        output_messages=_messages(a.get(keys.OUTPUT_MESSAGES)),
+        input_messages=_messages(a.get(keys.INPUT_MESSAGES), known),
+        output_messages=_messages(a.get(keys.OUTPUT_MESSAGES), known),
         tool_definitions=_definitions(a.get(keys.TOOL_DEFINITIONS)) if kind == "llm" else None,
         output_schema=_object(a.get(keys.OUTPUT_SCHEMA)),
         parameters=parameters if isinstance(parameters, dict) else {},
+        api=_str(a.get(keys.API)),
         tool_name=_str(a.get(keys.TOOL_NAME)),
         tool_call_id=_str(a.get(keys.TOOL_CALL_ID)),
         arguments=load_json(a.get(keys.TOOL_ARGUMENTS)),
@@ -342,9 +349,13 @@ def _marks(span: Span) -> tuple[Mark, ...]:
     return tuple(out)
 
 
-def _messages(text: Json) -> tuple[Message, ...] | None:
+def _messages(text: Json, known: Known) -> tuple[Message, ...] | None:
     data = load_json(text)
-    return tuple(message_from_json(m) for m in data) if isinstance(data, list) else None
+    return tuple(known.once(_message, m, "") for m in data) if isinstance(data, list) else None
+
+
+def _message(data: Json, _: str) -> Message:
+    return message_from_json(data)
 
 
 def _definitions(text: Json) -> tuple[ToolDefinition, ...]:

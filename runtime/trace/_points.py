@@ -73,6 +73,8 @@ def events_of(calls: Iterable[Call]) -> list[TraceEvent]:
 
 def _lost_attempts(call: Call, time: int, events: list[TraceEvent]) -> list[TraceEvent]:
     """The attempts of a tool with middleware that are counted on its span, but whose points are gone."""
+    if not call.attempts:
+        return []
     told = 0
     for event in reversed(events):
         if event.span_id != call.span_id:
@@ -80,7 +82,7 @@ def _lost_attempts(call: Call, time: int, events: list[TraceEvent]) -> list[Trac
         told += isinstance(event, ToolAttempt)
     outcome = Outcome(status="aborted", span_id=call.span_id, lost="the attempt was not recorded")
     lost = ToolAttempt(**_place(call, time, None), content_hash="", request=call.tool_request(), outcome=outcome)
-    return [lost] * ((call.attempts or 0) - told)
+    return [lost] * (call.attempts - told)
 
 
 _EDGES = frozenset(kind.type for kind in EVENT_TYPES if kind.opens or kind.closes)

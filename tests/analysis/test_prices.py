@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from genai_prices.data import providers
 
 from debugger.analysis import prices
 from debugger.analysis.conversation import conversation, document_of
@@ -87,3 +88,16 @@ def test_the_screen_tells_computed_from_recorded_cost() -> None:
     recorded = replace(CALL, usage=Usage(input_tokens=1000, output_tokens=100, cost_nano_usd=5_000_000))
     assert "$0.0050" in shown(recorded)
     assert "genai-prices" not in shown(recorded)
+
+
+def test_the_plain_price_of_a_model_is_that_of_the_package() -> None:
+    tokens, moment = prices._Tokens(given=123_457, told=1_009, read=0, written=0), datetime(2026, 3, 1, 1, tzinfo=UTC)
+    plain = 0
+    for provider in providers:
+        for model in provider.models[::4]:
+            listed = prices._listed_as(model.id, provider.id)
+            if listed is not None and (total := prices._plain_total(listed, tokens, moment)) is not None:
+                plain += 1
+                assert total == prices._asked(model.id, provider.id, tokens, moment), (provider.id, model.id)
+                assert prices._plain_total(listed, tokens._replace(read=1), moment) is None
+    assert plain > 100

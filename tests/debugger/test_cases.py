@@ -14,6 +14,7 @@ from debugger.analysis.attributes import attributes_document
 from debugger.analysis.conversation import conversation, document_of
 from debugger.analysis.tree import build_forest
 from debugger.cli import main
+from debugger.replay.endpoint.ignore import ignoring
 from debugger.store import Store
 from debugger.store._spans import identity
 from runtime.journal import Matcher, Miss
@@ -232,6 +233,19 @@ def test_a_journal_answers_in_order_and_never_once_more(store: Store) -> None:
     failed, worked = answers(asked["http_get"], 2)
     assert failed == "error"
     assert worked == store.call(trace.trace_id, "00000000000001a8").result
+
+
+def test_a_time_in_the_prompt_is_left_out_by_rule(store: Store) -> None:
+    store.load([CASES / "10-replay-journal.jsonl"])
+    calls = store.calls(store.traces()[0].trace_id)
+    first, second = [call.request() for call in calls if call.kind == "llm"]
+    masked = ignoring(["dates"])
+    assert masked is not None
+    assert first.content_hash != second.content_hash
+    assert masked(first).content_hash == masked(second).content_hash
+    assert "[dates]" in str(masked(first)), "a difference says where something was left out"
+    answers = [call.output_messages for call in calls if call.kind == "llm"]
+    assert answers[0] != answers[1], "and their order tells them apart"
 
 
 def test_nothing_of_a_journal_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,15 +6,18 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from debugger.importers import _proto_records, _proto_values, otlp_proto
-from debugger.importers._records import Batch
+from debugger.conventions import ScalarReader
+from debugger.importers import _proto_records, _proto_spans, _proto_values, otlp_proto
+from debugger.importers._records import Batch, RawSpan
 from debugger.importers._wire import WireError
 
 ZOO = sorted((Path(__file__).parents[1] / "data" / "zoo").glob("*.pb.gz"))
@@ -30,8 +33,8 @@ def read(data: bytes) -> Read:
 
 def read_slowly(data: bytes) -> Read:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_proto_records, "_walk", lambda *_: False)
-        patch.setattr(_proto_records, "pair_json", lambda pair: _proto_values._encode(_proto_values._pair(pair)))
+        patch.setattr(_proto_spans, "_tail", lambda *_: None)
+        patch.setattr(_proto_records, "pair_json", lambda pair: _proto_values.pair_of(pair)[2])
         return read(data)
 
 
@@ -104,6 +107,32 @@ def test_whole_requests(found: list[Span]) -> None:
     batches, _ = both(request_of(found))
     whole = [span for span in found if len(span.trace_id) == 16 and len(span.span_id) == 8]
     assert [span.name for batch in batches for span in batch] == [span.name for span in whole]  # type: ignore[union-attr]
+
+
+@given(st.lists(spans, min_size=1, max_size=3))
+def test_values_at_hand_are_those_in_the_text(found: list[Span]) -> None:
+    reader = ScalarReader()
+    for batch in read(request_of(found))[0]:
+        for span in batch:
+            assert isinstance(span, RawSpan)
+            pairs = msgspec.json.decode(span.attributes, type=list[dict[str, Raw]])
+            values = {msgspec.json.decode(pair["key"]): reader.read(pair["value"]) for pair in pairs}
+            assert repr(span.values) == repr(values)  # since NaN is not equal to itself
+
+
+def test_usual_spans_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("field by field")
+
+    monkeypatch.setattr(_proto_spans, "_in_any_order", refuse)
+    plain = Span(trace_id=b"t" * 16, span_id=b"s" * 8, name="n", kind=1, start_time_unix_nano=1, end_time_unix_nano=2)
+    plain.attributes.extend(KeyValue(key="k", value=value) for value in (AnyValue(int_value=-1), AnyValue()))
+    other = Span(trace_id=b"t" * 16, span_id=b"s" * 8, name="n" * 200, trace_state="vendor=1", flags=1)
+    other.attributes.extend(plain.attributes)
+    other.events.add(name="e")
+    other.status.code = 2
+    found = read(request_of([plain, other]))[0][0]
+    assert [span.name for span in found if isinstance(span, RawSpan)] == ["n", "n" * 200]
 
 
 @given(spans, st.data())

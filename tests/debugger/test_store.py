@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +269,8 @@ def test_a_view_of_a_span_promotes_what_its_raw_text_does(zoo_store: Store) -> N
 def test_calls_are_derived_once_and_again_after_a_load(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(spans: Sequence[Span], logs: Any) -> Any:
+    def counted(given: Iterable[Span], logs: Any) -> Any:
+        spans = list(given)
         asked.extend(whole.span_id for whole in spans)
         return calls_of(spans, logs)
 
@@ -361,6 +362,7 @@ def test_the_summary_tells_lost_input_from_odd_input(store: Store, tmp_path: Pat
 SQL = Path(__file__).parents[2] / "debugger" / "store" / "sql"
 PARAMETERS = {
     "trace_id": TRACE,
+    "without": ["spans"],
     "path": "x",
     "span_id": None,
     "prefix": "0af7",
@@ -380,9 +382,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),
     "twins_list": ("trace_id", "span_id", "path"),
+    "twins_sources": ("trace_id", "span_id", "first_path", "last_path"),
     "repeated_list": ("path", "span_id", "trace_id", "versions"),
     "trace_ids_by_prefix": ("trace_id",),
     "span_ids_by_prefix": ("span_id",),
+    "console_columns": ("table_name", "column_name", "data_type"),
+    "console_functions": ("function_name",),
     "span_bodies": (
         "seq", "trace_id", "span_id", "parent_span_id", "name", "otel_kind", "start_unix_nano", "end_unix_nano",
         "status_code", "status_message", "attributes", "events", "links", "extra", "resource", "scope", "context_extra",

@@ -9,6 +9,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -241,6 +242,26 @@ class TestBrokenSenders:
     def test_a_body_that_stops_coming(self, door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(http_module, "SILENCE_S", 0.05)
         assert b" 408 " in door.raw(post(100), b"abc")
+
+    def test_slow_senders_keep_nobody_out(self, door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The one that has been slow for longest makes room, once it had its time."""
+        monkeypatch.setattr(http_module, "MAX_REQUESTS", 2)
+        monkeypatch.setattr(http_module, "PATIENCE_S", WAIT_S)
+        body = request(span(1))
+        with ExitStack() as ending:
+            slow = []
+            for _ in range(2):
+                address = ("127.0.0.1", door.port)
+                slow.append(ending.enter_context(socket.create_connection(address, timeout=WAIT_S)))
+                slow[-1].sendall(post(100, "expect: 100-continue"))
+                assert slow[-1].recv(100).startswith(b"HTTP/1.1 100")
+            assert door.ask("/v1/traces", body, **PROTOBUF)[0] == 503
+            monkeypatch.setattr(http_module, "PATIENCE_S", 0)
+            assert door.ask("/v1/traces", body, **PROTOBUF)[0] == 200
+            assert slow[0].recv(100).startswith(b"HTTP/1.1 408")
+            slow[1].setblocking(False)
+            with pytest.raises(BlockingIOError):
+                slow[1].recv(100)
 
     def test_more_than_was_said(self, door: Door) -> None:
         body = request(span(1))

@@ -12,6 +12,7 @@ from debugger.errors import ReplayError
 from debugger.importers import LogRecord
 from debugger.replay.export import export_trace, redacted
 from debugger.replay.redact import RULES, Redaction
+from runtime.messages import Request, ToolDefinition
 from runtime.trace import Span, SpanEvent, SpanLink
 from tests.replay.endpoint.doors import record, recording_of, replaying
 from tests.runtime.models.servers import KEY, Says
@@ -60,11 +61,11 @@ def test_rules_are_named_or_patterns():
 
 def test_long_texts_take_no_time_to_speak_of():
     for text in (
-        "1 " * 200_000,
-        "a@" * 200_000,
-        "eyJ" + "a" * 200_000,
-        "-----BEGIN PRIVATE KEY-----" * 5000,
-        "+1" * 200_000,
+        "1 " * 50_000,
+        "a@" * 50_000,
+        "eyJ" + "a" * 50_000,
+        "-----BEGIN PRIVATE KEY-----" * 1500,
+        "+1" * 50_000,
     ):
         ALL.text(text)
 
@@ -129,6 +130,12 @@ NESTED = json.dumps({"arguments": json.dumps({"login": {"apiKey": SECRET, "user"
         f"DB_PASSWORD={SECRET} ./run.sh",
         f"Authorization: Basic {SECRET}",
         f'said {{"client_secret": "{SECRET}"}} there',
+        f"curl -H 'X-Api-Key: x'\nX-Api-Key: {SECRET}\nAccept: */*",
+        f"  db_password: {SECRET}",
+        f"aws_secret_access_key = {SECRET}",
+        f"Cookie: session={SECRET}; theme=dark",
+        f"PGPASSWORD={SECRET} psql",
+        f"DefaultEndpointsProtocol=https;AccountKey={SECRET};EndpointSuffix=x",
         NESTED,
         "see " + base64.b64encode(f"aws --password {SECRET} and more".encode()).decode(),
         "see " + base64.urlsafe_b64encode(b"mail ada@example.org, and ?>>>").decode().rstrip("="),
@@ -140,6 +147,63 @@ def test_secrets_in_disguise(text):
     assert base64.b64encode(SECRET.encode())[:8].decode() not in shown
     assert "[redacted:" in shown
     assert (ALL.text(shown) if text is not NESTED else ALL.json(shown)) == shown, "twice changes nothing"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-ant-api03-Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "sk_live_Ab1Cd2Ef3Gh4Ij5",
+        "whsec_Ab1Cd2Ef3Gh4Ij5Kl6",
+        "ghp_Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1W",
+        "glpat-Ab1Cd2Ef3Gh4Ij5Kl6",
+        "npm_Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1W",
+        "hf_Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "gsk_Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "xai-Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "lsv2_pt_Ab1Cd2Ef3Gh4Ij5Kl6Mn7_0123456789",
+        "SG.Ab1Cd2Ef3Gh4Ij5Kl6.Mn7Op8Qr9St0Uv1Wx2",
+        "ya29.Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "123456789:AAb1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1W",
+        "https://hooks.slack.com/services/T0123/B4567/Ab1Cd2Ef3Gh4Ij5",
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nAb1Cd2-Ef3\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_keys_of_many_makers(key):
+    assert ALL.text(f"is {key}, there") == "is [redacted:secret], there"
+
+
+def test_lists_of_words_and_of_named_values():
+    words = ["deploy", "--db-password", SECRET, "--dry-run", "-v", "--api-key", "--help", "password", "reset"]
+    assert ALL.json(words) == [*words[:2], "[redacted:secret]", *words[3:]]
+    assert ALL.json([["X-Api-Key", SECRET], ["Accept", SECRET]]) == [
+        ["X-Api-Key", "[redacted:secret]"],
+        ["Accept", SECRET],
+    ]
+    headers = [{"name": "Authorization", "value": SECRET}, {"key": "DB_PASSWORD", "value": SECRET, "n": 1}]
+    assert SECRET not in json.dumps(ALL.json(headers))
+    for given in (words, headers):
+        assert ALL.json(ALL.json(given)) == ALL.json(given), "twice changes nothing"
+
+
+def test_a_command_line_is_kept_without_secrets_also_where_no_rule_was_given():
+    key = "sk-proj-abcdefghij0123456789"
+    assert Redaction().command(["run.py", "--api-key", SECRET, f"--token={key}", "to ada@example.org"]) == [
+        "run.py",
+        "--api-key",
+        "[redacted:secret]",
+        "--token=[redacted:secret]",
+        "to ada@example.org",
+    ]
+    assert Redaction.of(["email"]).command(["ada@example.org", key]) == ["[redacted:email]", "[redacted:secret]"]
+
+
+def test_what_a_request_says_beside_its_messages_is_redacted_too():
+    tools = (ToolDefinition("look", f"Uses password={SECRET}", {"default": {"apiKey": SECRET}}),)
+    request = Request(messages=(), tools=tools, parameters={"user": "ada@example.org"}, output_schema={"title": SECRET})
+    shown = Redaction.of(["all", f"/{SECRET}/"]).request(request)
+    assert SECRET not in str(shown)
+    assert "ada@" not in str(shown)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from runtime.messages import (
     Call,
     ErrorInfo,
+    Known,
     Message,
     Outcome,
     Request,
@@ -81,6 +83,31 @@ def test_a_cycle_is_refused_instead_of_recursing_for_ever():
     loop.append(loop)
     with pytest.raises(ValueError, match="nested"):
         canonical_json(loop)
+
+
+@given(st.text(), st.text())
+def test_a_message_of_one_text_has_the_digest_of_its_canonical_form(role, content):
+    form = [role, None, [{"type": "text", "content": content}]]
+    assert Message(role, (TextPart(content),)).digest == hashlib.sha256(canonical_json(form)).hexdigest()
+
+
+def test_what_is_known_is_made_once_and_only_for_equal_values():
+    made = []
+
+    def make(item, role):
+        made.append((item, role))
+        return made[-1]
+
+    known = Known()
+    assert known.once(make, {"a": [1, "x" * 600]}, "user") is known.once(make, {"a": [1, "x" * 600]}, "user")
+    for item in (1, 1.0, True, "1", [1], [1.0], [True], {"a": 1}, {"a": True}):
+        assert known.once(make, item, "user") is known.once(make, item, "user")
+        assert known.once(make, item, "tool") == (item, "tool")
+    assert len(made) == 1 + 2 * 9
+    deep: list[object] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert known.once(make, deep, "user") == (deep, "user")
 
 
 MESSAGES = (

@@ -41,10 +41,9 @@ from runtime.messages import (
     Usage,
 )
 from runtime.trace import Span, SpanEvent, SpanLink
+from tests.tui.fake_desk import FakeDesk
 
-T0 = 1_764_424_931_000_000_000
-"""29 Nov 2025 14:02:11 UTC."""
-
+T0 = 1_764_424_931_000_000_000  # 29 Nov 2025 14:02:11 UTC.
 MS = 1_000_000
 
 
@@ -265,6 +264,7 @@ class FakeSession:
         self.changes = 0
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
+        self.sql = FakeDesk()
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)

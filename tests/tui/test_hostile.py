@@ -153,3 +153,36 @@ def test_a_name_with_line_breaks_takes_one_row_and_an_empty_one_has_a_stand_in()
         assert desk.app.screen.timeline.row_total == 5
 
     drive(HostileSession(), scene)
+
+
+def recorded(text: str) -> str:
+    """A text as it must be copied: as it was recorded, but for control characters, which are escapes of JSON."""
+    keep = ("\n", "\t")
+    return "".join(
+        json.dumps(c)[1:-1] if (c in BAD and c not in keep) or "\ud800" <= c <= "\udfff" else c for c in text
+    )
+
+
+def test_what_is_copied_is_what_was_recorded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "2", "tab", "Y")
+        page = desk.app.clipboard
+        for name, value in ((a["key"], a["value"]["stringValue"]) for a in RAW[0]["attributes"]):
+            assert recorded(name) in page
+            assert recorded(value) in page
+        assert recorded(EVIL) in page
+        assert not [mark for mark in ("␛", "␇", "␀", "<U+202E>", "\ufffd") if mark in page]
+        assert not (BAD - {"\n", "\t"}) & set(page)
+        await desk.press("ctrl+s")
+        (written,) = tmp_path.iterdir()
+        assert written.read_text("utf-8").rstrip("\n") == page.rstrip("\n")
+        await desk.press("slash", *"bell", "enter", "y")
+        assert recorded(RAW[0]["attributes"][0]["value"]["stringValue"]) in desk.app.clipboard
+        await desk.press("1", "slash", *"bell", "enter", "y")
+        assert not (BAD - {"\n", "\t"}) & set(desk.app.clipboard)
+        assert "\u202e" in desk.app.clipboard
+        assert "<U+" not in desk.app.clipboard
+
+    drive(HostileSession(), scene)

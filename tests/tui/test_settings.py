@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 from pathlib import Path
@@ -18,7 +19,11 @@ from tests.tui.fake_session import FakeSession
 
 def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
     path = tmp_path / "settings.toml"
-    path.write_text('theme = "light"\n\n[keys]\n"traces.open" = "f5"\n"app.help" = "f1"\n', encoding="utf-8")
+    path.write_text(
+        'theme = "light"\n\n[keys]\n"traces.open" = "f5"\n"app.help" = "f1"\n"trace.branch" = "f7"\n'
+        '"question.model" = "f8"\n"trace.mark" = "f9"\n',
+        encoding="utf-8",
+    )
 
     async def play() -> None:
         app = RetrospanApp(FakeSession(), clock=lambda: 0.0, settings=read_settings(path))
@@ -36,6 +41,12 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
             await desk.press("escape", "T", "f5")
             assert app.current_theme.dark
             assert "get_weather" in desk.screen
+            # Sentences that name a key name the one that it has now.
+            assert "(f7)" in desk.screen.splitlines()[0]
+            await desk.press("f9")
+            assert "f9 then marks it" in desk.screen
+            await desk.press("r")
+            assert "f8 models" in desk.screen
 
     asyncio.run(play())
     again = read_settings(path)
@@ -88,3 +99,23 @@ def test_the_page_lists_the_names_of_all_keys():
     told = set(re.findall(r"^\| `([a-z]+\.[a-z0-9_]+)` \|", page, re.MULTILINE))
     assert len(told) > 100
     assert told <= {binding.id for binding in all_bindings()}
+
+
+# A single letter, or the name of a key, that stands alone in a sentence.
+_NAMES_A_KEY = re.compile(
+    r"(?:^|[\s(;,])(?:[b-zB-HJ-Z]|esc|enter|ctrl\+\w|\^\w) (?:once|again|shows|opens|saves|marks|\w+s )"
+)
+
+
+def test_no_sentence_names_a_key_by_itself():
+    """A key that was remapped would be named wrongly: ``key_for`` says how it is written."""
+    found = []
+    for path in (Path(__file__).parents[2] / "debugger" / "tui").rglob("*.py"):
+        if path.name != "keymap.py":
+            tree = ast.parse(path.read_text("utf-8"))
+            bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+                    found += [f"{path.name}: {node.value}"] if _NAMES_A_KEY.search(node.value) else []
+    assert found == []
+    assert _NAMES_A_KEY.search("q leaves Retrospan. d once more removes it")

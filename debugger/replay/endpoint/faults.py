@@ -20,7 +20,9 @@ from .speaking import Fault
 MISS_STATUS: Final = 400
 """No SDK tries again after it."""
 
-_SDK_TEXT: Final = re.compile(r"^(?:status_code: |Error code: )(\d{3})\b(?:,[^{]*| - )?(.*)$", re.DOTALL)
+_SDK_TEXT: Final = re.compile(r"(?:status_code: |Error code: )(\d{3})\b(?:,[^{]*| - )?(.*)$", re.DOTALL)
+_RETRY_AFTER: Final = re.compile(r"^Error code: \d{3}, retry-after ([!-~][ -~]{0,60}?) - ")
+"""As ``error_of_answer`` writes it."""
 _CLASSES: Final[dict[str, int]] = {
     "badrequest": 400,
     "authentication": 401,
@@ -42,12 +44,14 @@ _CLASSES: Final[dict[str, int]] = {
 
 def recorded_fault(error: ErrorInfo) -> Fault:
     """The failure that a recorded error was."""
-    found = _SDK_TEXT.match(error.message)
+    found = _SDK_TEXT.search(_innermost(error.message))
     body = _body_of(found[2]) if found else None
     attempt = error.type.isdigit() and len(error.type) == 3
     status = int(error.type) if attempt else int(found[1]) if found else _status_of_class(error.type)
     word, text = error_facts(body)
+    waits = _RETRY_AFTER.search(error.message) if attempt else None
     return Fault(
+        retry_after=waits[1] if waits else None,
         status=status if 400 <= status <= 599 else 500,
         type=word or error.type.rpartition(".")[2],
         message=text or (found[2] if found and found[2] and body is None else error.message),
@@ -56,14 +60,33 @@ def recorded_fault(error: ErrorInfo) -> Fault:
     )
 
 
-def error_of_answer(status: int, body: bytes) -> ErrorInfo:
+def error_of_answer(status: int, body: bytes, retry_after: str | None = None) -> ErrorInfo:
     """A failed answer of a real endpoint, worded so that ``recorded_fault`` gives it again."""
     text = body[:100_000].decode("utf-8", "replace")
     try:
         text = json.dumps(json.loads(text), ensure_ascii=False)
     except (ValueError, RecursionError):
         text = text[:2000]
-    return ErrorInfo(str(status), f"Error code: {status} - {text}")
+    waits = f", retry-after {retry_after}" if retry_after else ""
+    return ErrorInfo(str(status), f"Error code: {status}{waits} - {text}")
+
+
+def _innermost(message: str) -> str:
+    """The SDK's words in a text that a framework wrote around them, also inside a dictionary as Python prints it."""
+    start = message.find("{")
+    if _SDK_TEXT.match(message) or start < 0:
+        return message
+    try:
+        waiting = [ast.literal_eval(message[start:].strip())]
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return message
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, str) and _SDK_TEXT.match(value):
+            return value
+    return message
 
 
 def _status_of_class(name: str) -> int:

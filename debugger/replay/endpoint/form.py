@@ -32,6 +32,8 @@ Change = Callable[[AnyRequest], AnyRequest]
 
 _CARRIED: Final = ("openai.", "anthropic.")
 _THOUGHTS: Final = frozenset(("reasoning", "thinking", "redacted_thinking"))
+_ROLES: Final = {"developer": "system", "tool-call": "assistant", "tool-response": "user", "tool": "user"}
+"""Words of frameworks for what goes out under another role: a tool's message that answers no call is a user's text."""
 _DATED: Final = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 
 
@@ -48,6 +50,7 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
     tells_parameters = any(tool.parameters is not None for call in turns for tool in call.tool_definitions or ())
     # Some producers record only the model that answered, whose name has a date behind the one that was asked for.
     answering = frozenset(_DATED.sub("", c.model) for c in turns if c.model and c.response_model in (None, c.model))
+    partial = holds_part_only(calls)
 
     def form(request: AnyRequest) -> AnyRequest:
         if isinstance(request, Request):
@@ -59,7 +62,7 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
                 tools = tuple(map(_plain_tool, tools)) if tells_parameters else tuple(map(_name_only, tools))
             request = replace(
                 request,
-                messages=tuple(_plain_messages(request.messages)),
+                messages=tuple(_plain_messages(_without_lost(request.messages) if partial else request.messages)),
                 tools=tools,
                 output_schema=request.output_schema if tells_schema else None,
                 model=model,
@@ -68,6 +71,35 @@ def form_for(calls: Sequence[Call], *, left_out: Change | None = None) -> Change
         return left_out(request) if left_out else request
 
     return form
+
+
+def holds_part_only(calls: Sequence[Call]) -> bool:
+    """Whether the recording lost what was said in between: it holds a request again after that asked for tools.
+
+    Such producers (OpenTelemetry's for the OpenAI Agents SDK) write neither system text nor tool calls of a request.
+    """
+    asked: set[tuple[str, ...]] = set()
+    repeats = False
+    turns = [call for call in calls if call.kind == "llm" and call.convention != "retrospan"]
+    for turn in sorted(turns, key=lambda call: call.start_unix_nano or 0):
+        said = turn.input_messages or ()
+        if any(m.role == "system" or any(map(_is_of_a_tool, m.parts)) for m in said):
+            return False
+        key = tuple(message.digest for message in said)
+        repeats = repeats or key in asked
+        if said and any(map(_is_of_a_tool, (part for m in turn.output_messages or () for part in m.parts))):
+            asked.add(key)
+    return repeats
+
+
+def _is_of_a_tool(part: Part) -> bool:
+    return isinstance(part, ToolCallPart | ToolCallResponsePart)
+
+
+def _without_lost(messages: Iterable[Message]) -> Iterator[Message]:
+    for message in messages:
+        if message.role not in ("system", "developer"):
+            yield replace(message, parts=tuple(part for part in message.parts if not _is_of_a_tool(part)))
 
 
 def _plain_tool(tool: ToolDefinition) -> ToolDefinition:
@@ -84,7 +116,7 @@ def _plain_messages(messages: Iterable[Message]) -> Iterator[Message]:
     open_ids: list[str] = []
     role, parts = "", list[Part]()
     for message in messages:
-        own = "system" if message.role == "developer" else message.role
+        own = _ROLES.get(message.role, message.role)
         for part in message.parts:
             if isinstance(part, ToolCallResponsePart):
                 if parts:

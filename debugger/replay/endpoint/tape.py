@@ -6,15 +6,16 @@ tool call holds what the model was shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runtime.journal import Journal, ReplayPolicy, ReplayRow, ReplaySession
+from runtime.journal import Journal, JournalEntry, ReplayPolicy, ReplayRow, ReplaySession
 from runtime.messages import (
     Call,
     ErrorInfo,
     Json,
     Outcome,
+    Request,
     ToolCallPart,
     ToolCallResponsePart,
     ToolDefinition,
@@ -22,11 +23,12 @@ from runtime.messages import (
     text_of,
 )
 from runtime.models.wire import to_text
-from runtime.trace import ModelTurnEnd, ToolAttempt, ToolEnd
+from runtime.trace import ModelTurnEnd, ToolAttempt, ToolEnd, outcome_of
 
+from ..compared import Comparison
 from ..model import ReplayJob
 from ..recording import Recording
-from .form import Change, form_for
+from .form import Change, form_for, holds_part_only
 
 SCOPE = "trace"
 """The one scope of the session."""
@@ -52,6 +54,8 @@ class Tape:
     definitions: tuple[ToolDefinition, ...] = ()
     """The tools that models were offered, each name once."""
     models: tuple[str, ...] = ()
+    comparison: Comparison = field(default_factory=lambda: Comparison(()))
+    """What requests tell and the recording does not."""
     last_text: str | None = None
     """The text of the last recorded answer."""
     last_error: ErrorInfo | None = None
@@ -67,6 +71,10 @@ def tape_of(
     """
     calls = recording.calls
     journal, shown = _whole(recording)
+    untold = _untold(calls)
+    for call in untold:
+        known = Request(messages=(), tools=None, model=call.model)
+        journal.prompt[call.span_id] = JournalEntry(call.span_id, [outcome_of(call)], untold=known)
     cut = None
     if job.span_id is not None and not job.rest_recorded:
         snapshot = recording.snapshot(job.span_id, job.anchor)
@@ -77,12 +85,17 @@ def tape_of(
     session = ReplaySession(
         {SCOPE: journal},
         cut=cut,
-        policy=ReplayPolicy(models=job.mode, tools=job.tools, reuse_exhausted=False),
+        policy=ReplayPolicy(
+            models=job.mode,
+            tools=job.tools,
+            reuse_exhausted=False,
+            compare_parameters=job.compare_parameters,
+        ),
         on_row=on_row,
         form=form_for(calls, left_out=left_out),
     )
     turns = [call for call in calls if call.kind == "llm"]
-    told = (c for c in turns if c.output_messages or c.error)
+    told = (c for c in turns if (c.output_messages or c.error) and (c.input_messages is not None or c in untold))
     by_start = sorted(told, key=lambda c: c.start_unix_nano or 0)
     last = by_start[-1] if by_start else None
     return Tape(
@@ -95,6 +108,7 @@ def tape_of(
         tools=tuple(sorted(_tool_names(calls))),
         definitions=tuple({tool.name: tool for turn in turns for tool in turn.tool_definitions or ()}.values()),
         models=tuple(sorted({c.model for c in turns if c.model})),
+        comparison=Comparison(turns, _lost_of(calls, untold)),
         last_text=text_of(last.output_messages or ()) if last and last.error is None else None,
         last_error=last.error if last else None,
     )
@@ -118,6 +132,41 @@ class _Seen:
     response: Json
     turn: Call
     """The model call whose request shows the result."""
+
+
+def _untold(calls: Sequence[Call]) -> list[Call]:
+    """The model calls whose outcome is recorded, but not what they asked: most producers keep no request of a failure.
+
+    One that lies within a told one, or around it, and ended like it, is that one as another instrumentation saw it.
+    """
+    turns = [call for call in calls if call.kind == "llm" and not call.aborted and call.lost is None]
+    told = [call for call in turns if call.input_messages is not None or call.content_hash is not None]
+    return [
+        call
+        for call in turns
+        if call.input_messages is None
+        and call.content_hash is None
+        and (call.output_messages or call.error)
+        and not any(_is_same(call, other) for other in told)
+    ]
+
+
+def _lost_of(calls: Sequence[Call], untold: Sequence[Call]) -> tuple[str, ...]:
+    """What the recording is known to lack, in words."""
+    lost: list[str] = []
+    if holds_part_only(calls):
+        lost.append("system texts, tool calls and tool results in requests")
+    if untold:
+        lost.append(f"what {len(untold)} model call{'s' * (len(untold) != 1)} asked (answered in their turn)")
+    return tuple(lost)
+
+
+def _is_same(one: Call, other: Call) -> bool:
+    times = (one.start_unix_nano, one.end_unix_nano, other.start_unix_nano, other.end_unix_nano)
+    if None in times or (one.error is None) != (other.error is None) or one.model not in (None, other.model):
+        return False
+    start, end, other_start, other_end = (time or 0 for time in times)
+    return (start <= other_start and other_end <= end) or (other_start <= start and end <= other_end)
 
 
 def _whole(recording: Recording) -> tuple[Journal, _Shown]:
@@ -182,7 +231,8 @@ def _seen_in(calls: Sequence[Call]) -> Iterator[_Seen]:
                     asked[part.id] = part
                     order.append(part)
                 elif isinstance(part, ToolCallResponsePart):
-                    call = asked.get(part.id) if part.id else (order[0] if order else None)
+                    # Some producers write one id for the call and another for its result; then the order tells.
+                    call = asked.get(part.id) or (order[0] if order else None)
                     if call is None:
                         continue
                     if call in order:
@@ -207,16 +257,37 @@ def _loose_before(journal: Journal, time: int | None) -> Journal:
 
 def _inside(calls: Sequence[Call]) -> dict[str, frozenset[str]]:
     parents = {call.span_id: call.parent_span_id for call in calls}
-    tools = {call.span_id for call in calls if call.kind == "tool"}
+    tools = {call.span_id: call for call in calls if call.kind == "tool"}
+    # An agent that ran while one tool did, and lies below none, is that tool's: some producers hang it under the run.
+    for call in calls:
+        if call.kind == "agent" and not any(each in tools for each in _above(call.span_id, parents)):
+            around = [tool for tool in tools.values() if _lies_within(call, tool)]
+            if len(around) == 1 and call.span_id not in _above(around[0].span_id, parents):
+                parents[call.span_id] = around[0].span_id
     found: dict[str, set[str]] = {}
     for call in calls:
         if call.kind in ("llm", "tool"):
-            above, steps = call.parent_span_id, 0
-            while above is not None and steps < len(calls):
+            for above in _above(call.span_id, parents):
                 if above in tools:
                     found.setdefault(above, set()).add(call.span_id)
-                above, steps = parents.get(above), steps + 1
     return {tool: frozenset(spans) for tool, spans in found.items()}
+
+
+def _above(span_id: str, parents: Mapping[str, str | None]) -> list[str]:
+    """The spans above one, from its parent up; each once, should they go round in a circle."""
+    out: dict[str, None] = {}
+    above = parents.get(span_id)
+    while above is not None and above not in out:
+        out[above] = None
+        above = parents.get(above)
+    return list(out)
+
+
+def _lies_within(call: Call, tool: Call) -> bool:
+    start, end = tool.start_unix_nano, tool.end_unix_nano
+    if None in (start, end, call.start_unix_nano, call.end_unix_nano) or call.trace_id != tool.trace_id:
+        return False
+    return (start or 0) <= (call.start_unix_nano or 0) and (call.end_unix_nano or 0) <= (end or 0)
 
 
 def _tool_names(calls: Sequence[Call]) -> set[str]:

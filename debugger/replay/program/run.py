@@ -15,9 +15,10 @@ from types import FrameType
 from typing import Any, Final
 
 from runtime.journal import ReplayRow
-from runtime.messages import ErrorInfo, Outcome, Usage
+from runtime.messages import ErrorInfo, Outcome
 
 from ...errors import ReplayError
+from ..compared import change_note
 from ..endpoint.adapters import routes_of
 from ..endpoint.door import Door
 from ..endpoint.ignore import ignoring
@@ -103,8 +104,9 @@ def replay_program(
 
     tape = tape_of(recording, job, left_out=left_out if masks or redacts.rules else None, on_row=on_row)
     origin = {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None}
-    given = {"command": list(options.command), "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
-    trail = _trail(options, trace_file, given, origin)
+    command = redacts.command(options.command)
+    given = {"command": command, "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
+    trail = _trail(options, trace_file, given, origin, job.name)
     live = "live" in (job.mode, job.tools)
     adapters = {
         "tools": "answer",
@@ -122,17 +124,18 @@ def record_program(options: ProgramOptions, trace_file: Path) -> ProgramEnd:
 
     Raises: ReplayError: the program cannot be started.
     """
-    given = {"command": list(options.command), "redacted": list(options.redaction.rules)}
+    redacts = options.redaction
+    given = {"command": redacts.command(options.command), "redacted": list(redacts.rules)}
     trail = _trail(options, trace_file, given, None)
     adapters = {"tools": "tell", "functions": list(options.functions), "block": False}
     return _run(Door(trail), Upstream.of_environment(dict(options.endpoints)), "live", options, adapters)
 
 
-def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any) -> Trail:
+def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any, run_name: str | None = None) -> Trail:
     name = Path(options.command[0]).name or options.command[0]
     script = next((Path(word).name for word in options.command[1:] if word.endswith((".py", ".js", ".mjs", ".ts"))), "")
     try:
-        return Trail(path, name=script or name, input=given, origin=origin, redaction=options.redaction)
+        return Trail(path, name=run_name or script or name, input=given, origin=origin, redaction=options.redaction)
     except OSError as fault:
         raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
 
@@ -280,7 +283,11 @@ def _report(
         saved_ns=sum(outcome.duration_ns or 0 for outcome in session.answered),
         fidelity="inferred" if session.inferred else "exact",
         program=shlex.join(options.command),
-        live_usage=_sum(door.live),
+        notes=(
+            *tape.comparison.notes(),
+            *change_note(session.parameters.values(), is_divergence=job.compare_parameters),
+        ),
+        live=tuple(door.live),
     )
 
 
@@ -288,15 +295,6 @@ def _ended(tape: Tape, exit_code: int | None) -> Ended:
     if exit_code is None:
         return "cancelled"
     return tape.session.stopped or ("failed" if exit_code else "done")
-
-
-def _sum(usages: list[Usage]) -> Usage:
-    """Tokens together; not known where no answer told them."""
-    known: dict[str, int] = {}
-    for usage in usages:
-        for name, number in usage.to_json().items():
-            known[name] = known.get(name, 0) + number
-    return Usage.from_json(known)
 
 
 def _recorded_error(recording: Recording) -> ErrorInfo | None:

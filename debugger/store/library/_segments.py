@@ -11,7 +11,7 @@ import duckdb
 
 from ...errors import LibraryError
 from .._console import Part
-from .._database import Database, R, collector_off, connect, quoted, rows_of, sql_text, told
+from .._database import Database, R, collector_off, connect, pieces, quoted, rows_of, sql_text, told
 from ..rows import TraceRow
 from ._catalog import Catalog, Segment
 from ._place import Place
@@ -142,6 +142,13 @@ class Segments(Database):
                 home = self._homes(view).get(parameters["trace_id"])
                 return self._ask(home, name, parameters).fetchall() if home else []
             return _ACROSS[name](self, view, parameters or {})
+
+    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query file about one trace, some thousand at a time."""
+        with told(name), self._looking() as view:
+            home = self._homes(view).get((parameters or {})["trace_id"])
+            if home is not None:
+                yield from pieces(self._ask(home, name, parameters))
 
     def fetch(self, name: str, make: type[R], parameters: Mapping[str, Any] | None = None) -> list[R]:
         """All rows of a query file as rows of a type, whose fields are the query's columns by name."""

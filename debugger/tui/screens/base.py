@@ -15,7 +15,7 @@ from textual.widget import Widget
 from ...analysis.text import one_line, plural
 from ..keymap import FIRST, bindings, remapped
 from ..latest import AskingScreen
-from ..widgets.drawn import Drawable, HasAscii, OneLine, Run
+from ..widgets.drawn import Drawable, HasAscii, OneLine, Run, key_for
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
@@ -101,6 +101,10 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def on_descendant_focus(self) -> None:
         """Other pane, other keys."""
         self.offer_keys()
+
+    def key(self, id_: str) -> str:
+        """How a key is written, whatever the settings made of it: sentences that name one ask here."""
+        return key_for(self, id_)
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """A short notice. The text may come from a trace: it is made visible and never read as markup."""

@@ -22,7 +22,7 @@ from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, Run
+from ..widgets.drawn import OneLine, Run, key_for
 from ..widgets.key_line import KeyLine
 
 R = TypeVar("R")
@@ -33,6 +33,8 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
 
     title_text = ""
     """Of the frame."""
+    done_id: ClassVar[str] = "note.done"
+    """The binding that gives the text."""
     _doubtful: str | None = None
     """The text that the user was warned of."""
 
@@ -41,7 +43,7 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         if why is None or text == self._doubtful:
             return True
         self._doubtful = text
-        said = f"This is no JSON: {visible(why)}. ctrl+s once more gives it as text."
+        said = f"This is no JSON: {visible(why)}. {key_for(self, self.done_id)} once more gives it as text."
         self.notify(said, severity="warning", markup=False)
         return False
 
@@ -78,6 +80,7 @@ class ForkScreen(EditorScreen[Edit | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("fork")
+    done_id = "fork.done"
     title_text = "Change something and run on"
 
     def __init__(self, choices: Sequence[tuple[str, str]]) -> None:
@@ -133,6 +136,7 @@ class AskScreen(EditorScreen[Supplied]):
     """Answers with what the user says to a call that the recording cannot answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("ask")
+    done_id = "ask.give"
     title_text = "What comes of this call?"
 
     def __init__(self, question: Question) -> None:

@@ -12,8 +12,9 @@ from textual.binding import BindingType
 
 from ..exporting import SUFFIXES, ExportJob, What
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, Run
+from ..widgets.drawn import OneLine, Run, key_for
 from .editor import EditorScreen
+from .files import path_problem
 
 _SAID: dict[What, str] = {
     "trace": "the spans as OTLP JSON, which every reader of OpenTelemetry opens",
@@ -59,11 +60,12 @@ class ExportScreen(EditorScreen[ExportJob | None]):
         self._draw()
 
     def _draw(self, warning: str = "") -> None:
+        what, redaction = (Run(f"{key_for(self, f'export.{name}')} ", "key") for name in ("what", "redaction"))
         self.query_one("#export-what", OneLine).pieces = (
-            Run("^t ", "key"), Run(f"{self.job.what:<13}", "strong"), Run(_SAID[self.job.what]),
+            what, Run(f"{self.job.what:<13}", "strong"), Run(_SAID[self.job.what]),
         )  # fmt: skip
         self.query_one("#export-redaction", OneLine).pieces = (
-            Run("^r ", "key"), Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
+            redaction, Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
         )  # fmt: skip
         said = Run(warning, "warning") if warning else Run("to the file", "dim")
         self.query_one("#editor-line", OneLine).pieces = (said,)
@@ -86,15 +88,14 @@ class ExportScreen(EditorScreen[ExportJob | None]):
     def action_done(self) -> None:
         """Write; where the file is there, only when asked once more."""
         text = self.area.text.strip()
-        if not text or "\n" in text:
-            self._draw("A file needs a name of one line.")
+        problem = path_problem(text)
+        if problem:
+            self._draw(problem)
             return
         path = Path(text).expanduser()
         is_again = self.job.overwrites and self.job.path == path
         self.job = replace(self.job, path=path, redaction=_REDACTIONS[self._redaction][0], overwrites=True)
-        if path.is_dir() or not path.parent.is_dir():
-            self._draw("That is a folder." if path.is_dir() else f"There is no folder {path.parent}.")
-        elif path.exists() and not is_again:
+        if path.exists() and not is_again:
             self._draw(f"{path.name} is there already; the same key again replaces it.")
         else:
             self.dismiss(replace(self.job, overwrites=is_again))

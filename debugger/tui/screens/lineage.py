@@ -183,7 +183,7 @@ class LineageScreen(PinningScreen):
         """Go to the span of the step under the cursor."""
         span_id = self.span_id
         if span_id is None:
-            self.say("Put the cursor on a step; J and K go from one to the next.")
+            self.say(f"Put the cursor on a step; {self.key('lineage.next')} goes from one to the next.")
             return
         self.dismiss()
         self._go_to(span_id)

@@ -1,8 +1,8 @@
-"""What the header of the trace list says of where traces come from: a receiver, files that grow."""
+"""What the trace list says of where traces come from: a receiver, files that grow, nothing yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
 from ...analysis.text import one_line, plural
@@ -11,11 +11,11 @@ from ...receiver.status import Status
 from ..widgets.drawn import Drawable, Run
 
 
-def receiver_pieces(status: Status) -> Iterable[Drawable]:
-    """What the header says of the receiver."""
+def receiver_pieces(status: Status, key: str) -> Iterable[Drawable]:
+    """What the header says of the receiver, which a key switches."""
     if status.state == "stopped":
         if status.problem:
-            yield Run("   not receiving (see the notice; l tries again)", "warning")
+            yield Run(f"   not receiving (see the notice; {key} tries again)", "warning")
         return
     if status.state == "listening":
         yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
@@ -27,16 +27,37 @@ def receiver_pieces(status: Status) -> Iterable[Drawable]:
         yield Run(f"   {one_line(status.problem)}", "warning")
 
 
-def following_pieces(files: Following) -> Iterable[Drawable]:
-    """What the header says of files that still grow."""
+def following_pieces(files: Following, key: str) -> Iterable[Drawable]:
+    """What the header says of files that still grow; a key switches whether they are followed."""
     if files.problem:
         yield Run(f"   {one_line(files.problem)}", "warning")
     if not files.is_on:
         if files.files:
-            yield Run("   not following (F)", "dim")
+            yield Run(f"   not following ({key})", "dim")
         return
     yield Run(f"   ◉ following {plural(files.files, 'file')}", "good")
     if files.waiting:
         path, line = files.waiting[0]
         more = f" and {len(files.waiting) - 1} more" if len(files.waiting) > 1 else ""
         yield Run(f"  waits for the rest of line {line:,} of {one_line(PurePath(path).name)}{more}", "dim")
+
+
+def empty_text(is_library: bool, key: Callable[[str], str]) -> tuple[str, ...]:
+    """What to do where there is no trace; ``key`` says how a binding's key is written."""
+    if is_library:
+        return (
+            "The library is empty.",
+            "",
+            f"{key('traces.receive'):<22} receives traces from running programs, here and now",
+            "retrospan load FILE …  brings traces in, also while this is open",
+            "retrospan FILE …       opens a file or folder without the library",
+            "retrospan demo         opens the sample traces that come with Retrospan",
+        )
+    return (
+        "There are no traces here.",
+        "",
+        "retrospan FILE …     opens a file or folder of OpenTelemetry traces",
+        "retrospan demo       opens the sample traces that come with Retrospan",
+        "",
+        f"{key('traces.issues')} shows what was odd in the input; {key('app.quit')} leaves.",
+    )

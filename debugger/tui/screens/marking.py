@@ -29,6 +29,7 @@ class MarkingScreen(PaneScreen):
         rows = {row.trace_id: row for row in table.traces}
         wanted = [rows[trace_id] for trace_id in table.marked if trace_id in rows]
         here = table.selected
+        mark = self.key("traces.mark")
         if len(wanted) < 2 and here is not None and here not in wanted:
             wanted.append(here)
         if len(wanted) == 1 and here is not None and here.origin_trace_id in rows and wanted[0] is here:
@@ -36,6 +37,9 @@ class MarkingScreen(PaneScreen):
         if len(wanted) == 2:
             self.app.push_screen(CompareScreen(self._session, *wanted))
         elif len(wanted) > 2:
-            self.say(f"{len(wanted)} traces are marked; two can be compared. Space takes a mark away.", warning=True)
+            self.say(
+                f"{len(wanted)} traces are marked; two can be compared. {mark} takes a mark away.",
+                warning=True,
+            )
         elif wanted:
-            self.say("Space marks a trace; c at another one compares the two.")
+            self.say(f"{mark} marks a trace; {self.key('traces.compare')} at another one compares the two.")

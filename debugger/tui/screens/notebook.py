@@ -188,7 +188,7 @@ class NotebookScreen(PaneScreen):
             return
         if self._doomed != note.note_id:
             self._doomed = note.note_id
-            self.say("d once more deletes this note.", warning=True)
+            self.say(f"{self.key('notebook.delete')} once more deletes this note.", warning=True)
         else:
             self._doomed = 0
             self._change.ask(Change("delete", note.note_id))

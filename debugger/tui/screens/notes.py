@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ...analysis.document import Builder, Document, Piece
+from ...analysis.document import Builder, Document, Piece, told
 from ...analysis.text import one_line, plural
 from ...store.rows import IssueRow
 from ..keymap import TITLES, Group, bindings, display, group_of
@@ -99,7 +99,7 @@ def issues_document(issues: Sequence[IssueRow]) -> Document:
     for issue in issues:
         if issue.path != path:
             path = issue.path
-            out.heading(one_line(path))
+            out.heading(told(path))
         where = "      -" if issue.line is None else f"{issue.line:7,}"
-        out.line(Piece(where, "number"), Piece(f"  {one_line(issue.reason)}"), indent=2, hang=9)
+        out.line(Piece(where, "number"), told(issue.reason, before="  "), indent=2, hang=9)
     return out.document()

@@ -22,7 +22,7 @@ class PinningScreen(PaneScreen):
         self._pinning.ask(note)
 
     def _pinned(self, note: Note, _: int) -> None:
-        self.say(f"Pinned: {note.title[:60]}. B opens the notebook.")
+        self.say(f"Pinned: {note.title[:60]}. {self.key('app.notebook')} opens the notebook.")
 
     def _not_pinned(self, _: Note, error: Exception) -> None:
         self.say(problem_of(error, "").sentence, warning=True)

@@ -16,7 +16,7 @@ from ...analysis.replay_view import question_document
 from ...replay.model import Mode, ReplayJob, ReplayPlan
 from ...replay.plan import sentence_of, without_cut
 from ..keymap import bindings
-from ..widgets.drawn import Drawn, OneLine, Run
+from ..widgets.drawn import Drawn, OneLine, Run, key_for
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 
@@ -98,11 +98,11 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         plan = replace(plan, sentence=sentence_of(job, plan))
         self.query_one(QuestionText).show(question_document(plan, job, self._span_name), keep=True)
         scope = "the cut that is shown" if job.span_id else "every recorded answer counts"
-        self._line("scope", "w", "from", "cut" if job.span_id else "whole", scope)
-        self._line("mode", "m", "models", job.mode, _MODELS[job.mode])
-        self._line("tools", "o", "tools", job.tools, _TOOLS[job.tools])
+        self._line("scope", "question.whole", "from", "cut" if job.span_id else "whole", scope)
+        self._line("mode", "question.model", "models", job.mode, _MODELS[job.mode])
+        self._line("tools", "question.tools", "tools", job.tools, _TOOLS[job.tools])
         past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
-        self._line("rest", "x", "at the cut", "go on" if job.rest_recorded else "stop", past)
+        self._line("rest", "question.rest", "at the cut", "go on" if job.rest_recorded else "stop", past)
         possible = not self.plan.problem
         for name in ("mode", "tools"):
             self.query_one(f"#{name}").display = possible
@@ -110,10 +110,10 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self.query_one("#rest").display = possible and self._cut is not None and job.span_id is not None
         self._fit(self.size.height)
 
-    def _line(self, name: str, key: str, what: str, word: str, sentence: str) -> None:
+    def _line(self, name: str, id_: str, what: str, word: str, sentence: str) -> None:
         style = "warning" if word in ("live", "ask") else "good"
         self.query_one(f"#{name}", OneLine).pieces = (
-            Run(key, "key"),
+            Run(key_for(self, id_), "key"),
             Run(f" {what:<11}", "dim"),
             Run(f"{word:<7}", style),
             Run(sentence),

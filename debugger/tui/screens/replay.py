@@ -38,6 +38,7 @@ class ReportView(LineView, inherit_bindings=False):
     """The report. Enter unfolds what is folded; elsewhere it is left to the screen, which opens the replay."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows"), *bindings("report"), *bindings("text")[2:]]
+    unfold_id = "report.unfold"
 
 
 class CallsArrived(Message):
@@ -172,7 +173,7 @@ class ReplayScreen(PaneScreen):
             self.calls.show_nearest(missed.call_id, missed.nearest_span_id)
         self.calls.empty_text = "No call was made."
         self.calls.go_to_first(_STOPPED)
-        self.result.show(result_document(report))
+        self.result.show(result_document(report, *self._keys()))
         self._end()
 
     def _broke(self, _: ReplayJob, error: Exception) -> None:
@@ -203,10 +204,14 @@ class ReplayScreen(PaneScreen):
             event.stop()
             self.action_open()
 
+    def _keys(self) -> tuple[str, str]:
+        """What opens and what saves the replay's trace."""
+        return self.key("replay.open"), self.key("replay.save")
+
     def action_open(self) -> None:
         """Open the replay's own trace."""
         if not self.has_ended:
-            self.say("The replay is still running; esc cancels it.")
+            self.say(f"The replay is still running; {self.key('replay.cancel')} cancels it.")
         elif self.report is None or self.report.trace_id is None or self.report.trace_path is None:
             self.say("This replay left no trace.")
         else:
@@ -224,7 +229,7 @@ class ReplayScreen(PaneScreen):
     def _kept(self, _: str, path: Path) -> None:
         if self.report is not None:
             self.report = replace(self.report, job=replace(self.report.job, output=path), trace_path=path)
-            self.result.show(result_document(self.report), keep=True)
+            self.result.show(result_document(self.report, *self._keys()), keep=True)
         self.say(f"The replay is kept in {path}")
 
     def _find_row(self, trace_id: str) -> TraceRow | None:

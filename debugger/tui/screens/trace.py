@@ -34,7 +34,9 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
+from .judging import MOST_JUDGED
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
 from .trace_findings import TraceFindings
@@ -50,8 +52,11 @@ _ENDED = {
     "cancelled": "cancelled",
 }
 
-MOST_JUDGED = 5_000
-"""Spans of a trace whose fidelity is found out on opening; of larger ones it stands with each state."""
+COUNTING = "fidelity: counting…"
+LATER_JUDGED_S = 1.0
+"""Seconds until the fidelity of a large trace is counted: first come its spans and the first keys."""
+MOST_COUNTED = 200_000
+"""Spans of a trace whose fidelity is counted at all; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -110,7 +115,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
         self._fidelity: Latest[str, str] = Latest(
-            self, "fidelity", session.fidelity, self._show_fidelity, self._no_family
+            self, "fidelity", session.fidelity, self._show_fidelity, self._not_judged
         )
         self._faithful = ""
         """How faithful the trace is, once that was found out."""
@@ -166,7 +171,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
         if self._faithful:
-            yield Run(f"  {self._faithful}", "good" if self._faithful == "exact" else "warning")
+            yield Run(f"  {self._faithful}", FIDELITY_STYLES.get(self._faithful, "dim"))
         for fact in trace_facts(self.row):
             yield Run(f" · {fact}", "dim")
 
@@ -179,10 +184,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         if self.row.origin_trace_id:
             ended = f", {self.ended}" if self.ended else ""
             yield Run((f"replay {at} of {total}" if at else "replay") + ended, "good")
-            yield Run(" (v) " if total else " ", "dim")
+            yield Run(f" ({self.key('trace.branch')}) " if total else " ", "dim")
         else:
             yield Run("recorded", "strong")
-            yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} (v) ", "good")
+            yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} ({self.key('trace.branch')}) ", "good")
 
     def draw_time(self) -> None:
         """Draw what shows the window of time: the ruler and the minimap."""
@@ -285,10 +290,21 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
-        if 0 < len(model.forest) <= MOST_JUDGED:
-            self._fidelity.ask(self.row.trace_id)
+        self._judge(len(model.forest))
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _judge(self, spans: int) -> None:
+        if 0 < spans <= MOST_JUDGED:
+            self._fidelity.ask(self.row.trace_id)
+        elif MOST_JUDGED < spans <= MOST_COUNTED and not self._faithful:
+            self._faithful = COUNTING
+            self.draw_header()
+            self.set_timer(LATER_JUDGED_S, lambda: self._fidelity.ask(self.row.trace_id))
+
+    def _not_judged(self, trace_id: str, error: Exception) -> None:
+        self._show_fidelity(trace_id, "")
+        self._no_family(trace_id, error)
 
     def _show_fidelity(self, _: str, word: str) -> None:
         self._faithful = word
@@ -368,7 +384,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def action_follow(self) -> None:
         """Let the cursor go to each new span, or no longer."""
         self.follows = not self.follows
-        said = "The cursor goes to each new span as it arrives; F ends that." if self.follows else "The cursor stays."
+        key = self.key("trace.follow")
+        said = (
+            f"The cursor goes to each new span as it arrives; {key} ends that." if self.follows else "The cursor stays."
+        )
         self.say(said)
         self.draw_header()
 
@@ -382,7 +401,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         others = [row for row in self.family if row.trace_id != self.row.trace_id]
         origin = next((row for row in others if row.trace_id == self.row.origin_trace_id), None)
         if not others:
-            self.say("This trace has no replay to compare it with; space and c in the list compare any two.")
+            keys = f"{self.key('traces.mark')} and {self.key('traces.compare')}"
+            self.say(f"This trace has no replay to compare it with; {keys} in the list compare any two.")
         elif origin is not None:
             self.app.push_screen(CompareScreen(self._session, origin, self.row))
         else:
@@ -392,7 +412,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         """Go to the next branch."""
         ids = [row.trace_id for row in self.family]
         if len(ids) < 2:
-            self.say("This trace has no replays yet; r makes one.")
+            self.say(f"This trace has no replays yet; {self.key('trace.replay')} makes one.")
             return
         at = ids.index(self.row.trace_id) if self.row.trace_id in ids else -1
         self.app.switch_screen(TraceScreen(self._session, self.family[(at + 1) % len(ids)]))
@@ -400,7 +420,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def action_save(self) -> None:
         """Keep the replay that is shown in a file."""
         if self.row.origin_trace_id is None:
-            self.say("This is a recording, a file already; s saves replays.")
+            self.say(f"This is a recording, a file already; {self.key('trace.save')} saves replays.")
         else:
             self._keep.ask(self.row.trace_id)
 

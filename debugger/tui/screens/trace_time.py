@@ -32,6 +32,10 @@ _PLANNED = 3_000
 """Events of a trace up to which every step of the playhead also plans a replay; a plan costs a whole restore."""
 
 
+_TO_A_STATE = ("trace.step_back", "trace.step", "trace.before", "trace.after")
+"""The keys that go to a state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A cut of a span, and what the screen calls the span."""
@@ -139,10 +143,14 @@ class TraceTime(TraceBase):
     def action_mark(self) -> None:
         """Mark the state that is shown; where another one is marked, show what differs."""
         if self.position is None:
-            self.say("Go to a state first, with [ ] b or a; d then marks it.")
+            ways = " ".join(map(self.key, _TO_A_STATE))
+            self.say(f"Go to a state first, with {ways}; {self.key('trace.mark')} then marks it.")
         elif self.mark is None or self.mark == self.position:
             self.mark = self.position
-            self.say(f"Event {self.mark + 1:,} is marked. At another one, d shows what differs; D forgets the mark.")
+            self.say(
+                f"Event {self.mark + 1:,} is marked. At another one, {self.key('trace.mark')} shows what "
+                f"differs; {self.key('trace.unmark')} forgets the mark."
+            )
             self._draw_playhead(self._state.summary if self._state else "")
         else:
             self._ask(StateQuestion(position=self.position, since=self.mark, is_marked=True))

@@ -25,28 +25,11 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
-from .list_header import following_pieces, receiver_pieces
+from .judging import Judging
+from .list_header import empty_text, following_pieces, receiver_pieces
 from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
-
-EMPTY = (
-    "There are no traces here.",
-    "",
-    "retrospan FILE …     opens a file or folder of OpenTelemetry traces",
-    "retrospan demo       opens the sample traces that come with Retrospan",
-    "",
-    "i shows what was odd in the input; q leaves.",
-)
-
-EMPTY_LIBRARY = (
-    "The library is empty.",
-    "",
-    "l                      receives traces from running programs, here and now",
-    "retrospan load FILE …  brings traces in, also while this is open",
-    "retrospan FILE …       opens a file or folder without the library",
-    "retrospan demo         opens the sample traces that come with Retrospan",
-)
 
 _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
@@ -81,6 +64,7 @@ class TracesScreen(MarkingScreen):
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
         self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
@@ -128,9 +112,9 @@ class TracesScreen(MarkingScreen):
         if self._loading:
             yield Run(f"   {self._progress_text()}", "warning")
         if self._receiver is not None:
-            yield from receiver_pieces(self._receiver)
+            yield from receiver_pieces(self._receiver, self.key("traces.receive"))
         elif self._files is not None and not self._loading:
-            yield from following_pieces(self._files)
+            yield from following_pieces(self._files, self.key("traces.follow"))
 
     def _progress_text(self) -> str:
         done = self._progress
@@ -145,10 +129,11 @@ class TracesScreen(MarkingScreen):
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
         if self._issues:
-            yield Run(f"! {plural(len(self._issues), 'input note')} (i) ", "warning")
+            yield Run(f"! {plural(len(self._issues), 'input note')} ({self.key('traces.issues')}) ", "warning")
 
     def _draw(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        self._judging.look()
         self.draw_header()
         self.offer_keys()
 
@@ -172,6 +157,7 @@ class TracesScreen(MarkingScreen):
         """Start to load."""
         super().on_mount()
         self.query_one(TraceList).focus()
+        self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
         if self._session.is_library or self._files is not None:
             self.set_interval(POLL_S, self._look)
@@ -245,7 +231,7 @@ class TracesScreen(MarkingScreen):
     def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
         rows, self._issues = found
         table = self.query_one(TraceList)
-        table.empty_text = ("Loading…",) if self._loading else EMPTY_LIBRARY if self._session.is_library else EMPTY
+        table.empty_text = ("Loading…",) if self._loading else empty_text(self._session.is_library, self.key)
         table.show(rows)
         self._draw()
         if self._start[0] and not self._loading:
@@ -362,7 +348,8 @@ class TracesScreen(MarkingScreen):
         elif self._doomed != row.trace_id:
             self._doomed = row.trace_id
             where = "for good: it is a replay that was not saved" if is_temporary else "from the library"
-            self.say(f"d once more removes {trace_name(row.name)} {where}; any other trace is safe.", warning=True)
+            again = f"{self.key('traces.remove')} once more removes {trace_name(row.name)} {where}"
+            self.say(f"{again}; any other trace is safe.", warning=True)
         else:
             self._doomed = None
             self._remove.ask(row.trace_id)

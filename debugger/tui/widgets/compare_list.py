@@ -8,7 +8,7 @@ from ...analysis.compare import ComparedCall, Comparison
 from ...analysis.compare_view import parts_text, row_head
 from ...analysis.rhythm import next_in
 from ...analysis.text import duration, fit
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
 
 _TOOK = 9
 _PARTS = 24
@@ -43,7 +43,7 @@ class CompareList(Drawn):
         self.rows = tuple([row for row in self._all if row.status != "same"]) if self.only else self._all
         self._differing = tuple([i for i, row in enumerate(self.rows) if row.status != "same"])
         if self.only and self._all:
-            self.empty_text = "Nothing differs; f shows all calls."
+            self.empty_text = f"Nothing differs; {key_for(self, 'compare.only')} shows all calls."
         place = next((i for i, row in enumerate(self.rows) if row is kept), None)
         first = self._differing[0] if self._differing else 0
         self.redraw(len(self.rows), first if place is None else place)

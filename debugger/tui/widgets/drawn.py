@@ -12,6 +12,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
+from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -21,7 +22,7 @@ from textual.widget import Widget
 
 from ...analysis.document import Piece
 from ...analysis.text import cut, width_of
-from ..keymap import bindings
+from ..keymap import bindings, key_of
 
 LOOKS = frozenset(
     f"look--{name}"
@@ -94,6 +95,11 @@ class HasAscii:
     ascii_only: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
     """Keys that the settings give, by the id of a binding."""
+
+
+def key_for(node: DOMNode, id_: str) -> str:
+    """How the key of a binding is written here, whatever the settings made of it."""
+    return key_of(id_, node.app.keys if isinstance(node.app, HasAscii) else {})
 
 
 class OneLine(Look, Widget, can_focus=False):

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from ...analysis.filter_language import Completion, FilterError
 from ...analysis.text import visible
 from ..keymap import bindings
-from .drawn import Drawable, OneLine, Run
+from .drawn import Drawable, OneLine, Run, key_for
 
 _LONGEST = 500
 """Characters that a text may have: nobody types more, and pasted documents are no filters."""
@@ -125,7 +125,7 @@ class FilterLine(OneLine, can_focus=True):
             return ()
         words = "  ".join(word.strip() for word in offered.candidates[:40])
         hint = f"{offered.hint}   " if offered.hint else ""
-        key = Run("tab ", "key") if offered.candidates else Run("")
+        key = Run(f"{key_for(self, 'filter.complete')} ", "key") if offered.candidates else Run("")
         return (Run(" " * (len(self._label) + 4)), Run(hint, "dim"), key, Run(words, "dim"))
 
     def render_line(self, y: int) -> Strip:

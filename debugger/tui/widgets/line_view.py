@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from textwrap import dedent
 from typing import ClassVar, NamedTuple
 
 from textual import events
@@ -17,7 +16,7 @@ from textual.message import Message
 from ...analysis.document import Document, Line, fold_end, unfolded
 from ...analysis.text import wrap_at
 from ..keymap import bindings
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
 
 _NOT_WORDS = frozenset(("dim", "fold", "tool"))
 """Styles of what stands beside a text: names, ids, times."""
@@ -43,6 +42,9 @@ class LineView(Drawn):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("text")
+
+    unfold_id: ClassVar[str] = "text.unfold"
+    """The binding that unfolds."""
 
     class FindWanted(Message, namespace="line_view"):
         """The user wants to type what to find. Handler: ``on_line_view_find_wanted``."""
@@ -93,7 +95,8 @@ class LineView(Drawn):
         width = self._text_width()
         before, self._wrapped_at = self._wrapped_at, width
         rows: list[Row] = []
-        for line, key, place in unfolded(self.document, self.opened, self.closed):
+        unfolds = key_for(self, self.unfold_id)
+        for line, key, place in unfolded(self.document, self.opened, self.closed, unfolds):
             room = max(width - line.indent, 8)
             hang = min(line.hang, room // 2)
             rows.extend([Row(line, key, place, start, end) for start, end in wrap_at(line.text, room, hang)])
@@ -267,7 +270,7 @@ class LineView(Drawn):
             return ""
         key = self._rows[self.cursor].key
         block = next(block for block in self.document.blocks if block.key == key)
-        return dedent("\n".join(" " * line.indent + line.text for line in block.lines)).strip("\n")
+        return block.original
 
     def action_copy(self) -> None:
         """Copy the text under the cursor."""
@@ -277,11 +280,11 @@ class LineView(Drawn):
 
     def action_copy_all(self) -> None:
         """Copy everything."""
-        self.post_message(self.Taken(self.document.text, "everything on this page", to_file=False))
+        self.post_message(self.Taken(self.document.original, "everything on this page", to_file=False))
 
     def action_write(self) -> None:
         """Write everything to a file."""
-        self.post_message(self.Taken(self.document.text, self.document.title, to_file=True))
+        self.post_message(self.Taken(self.document.original, self.document.title, to_file=True))
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap again, keeping the line under the cursor."""

@@ -14,7 +14,7 @@ from ...analysis.rhythm import Rhythm, Trail, next_in, next_sibling
 from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
-from .drawn import Drawn
+from .drawn import Drawn, key_for
 
 
 class TimelineMoves(Drawn):
@@ -128,7 +128,13 @@ class TimelineMoves(Drawn):
         span_id = self._trail.back(span.span_id) if step < 0 else self._trail.forth(span.span_id)
         at = self.forest.find(span_id) if span_id is not None else None
         if at is None:
-            self.post_message(self.Said("There is nothing to go back to." if step < 0 else "Nothing was left by u."))
+            self.post_message(
+                self.Said(
+                    "There is nothing to go back to."
+                    if step < 0
+                    else f"Nothing was left by {key_for(self, 'timeline.undo')}."
+                )
+            )
         else:
             self.place(at)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from ...analysis.document import Style
 from ...analysis.text import cost, fit, plural
 from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
-from .drawn import Drawable, Drawn, Run
+from .drawn import Drawable, Drawn, Run, key_for
+
+FIDELITY_STYLES: Mapping[str, Style] = {"exact": "good", "inferred": "warning", "missing": "warning"}
 
 _STARTED = 15
 """Cells of a date; one of another year is longer."""
@@ -27,11 +30,30 @@ class TraceList(Drawn):
         self.empty_text: tuple[str, ...] = ("Loading…",)
         self.marked: tuple[str, ...] = ()
         """Ids of marked traces, in the order in which they were marked."""
+        self.fidelity: Mapping[str, str] = {}
+        """How faithful each trace is that has been judged."""
 
     def show(self, traces: Sequence[TraceRow]) -> None:
         """Show these traces, keeping the cursor on its trace."""
         self.traces = tuple(traces)
         self.rearrange()
+
+    def in_view(self) -> Iterator[TraceRow]:
+        """The traces on the screen, from the top."""
+        top = self.scroll_offset.y
+        for line in self.lines[top : top + self.size.height]:
+            if isinstance(line, TraceLine):
+                yield line.row
+
+    @property
+    def shows_fidelity(self) -> bool:
+        """False where its column has no room."""
+        return any(name == "fidelity" for name, _, _ in self.columns(self._row_width))
+
+    def show_fidelity(self, fidelity: Mapping[str, str]) -> None:
+        """Show how faithful the traces are."""
+        self.fidelity = fidelity
+        self.refresh()  # The words are part of the rows' keys; the cursor may be out of view, and stays there.
 
     def mark(self, trace_id: str) -> None:
         """Mark a trace, or take its mark away."""
@@ -68,6 +90,7 @@ class TraceList(Drawn):
             ("errors", 8, False, 58),
             ("tokens in/out", 15, True, 98),
             ("cost", 9, True, 86),
+            ("fidelity", 8, False, 136),
             ("source", 16, False, 150),
         ]
         return [(name, cells, right) for name, cells, right, needed in wanted if width >= needed]
@@ -101,7 +124,9 @@ class TraceList(Drawn):
     def row_key(self, row: int) -> Hashable:
         """The trace as it is now, and whether it is marked."""
         line = self.lines[row]
-        return line, isinstance(line, TraceLine) and line.row.trace_id in self.marked
+        if isinstance(line, GroupLine):
+            return line, False, ""
+        return line, line.row.trace_id in self.marked, self.fidelity.get(line.row.trace_id, "")
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
@@ -126,6 +151,9 @@ class TraceList(Drawn):
             return (sign, Run(fit(line.name, room), "dim" if line.is_replay else "strong"))
         if name == "errors":
             return (Run(fit(f"✗{trace.errors:,}" if trace.errors else "", cells), "error"),)
+        if name == "fidelity":
+            word = self.fidelity.get(trace.trace_id, "")
+            return (Run(fit(word, cells), FIDELITY_STYLES.get(word, "")),)
         if name == "calls":
             return _counted(counts_of(trace), cells)
         text = {
@@ -142,7 +170,11 @@ class TraceList(Drawn):
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
         if not self.arrangement.wanted.is_empty and self.traces:
-            return (Run("  No trace matches the filter; esc clears it.", "dim"),) if y == 1 else ()
+            return (
+                (Run(f"  No trace matches the filter; {key_for(self, 'traces.cancel')} clears it.", "dim"),)
+                if y == 1
+                else ()
+            )
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
 
 

@@ -206,3 +206,10 @@ def test_a_tool_that_ran_in_the_program_is_seen_in_the_next_request():
         ("tool", "live"),
         ("llm", "hit"),
     ]
+
+
+def test_what_the_recording_cannot_hold_is_named():
+    door = door_for([turn(1, (user("hi"),), says("hello"), parameters={"temperature": 0.1})])
+    assert text(ask(door, "hi", temperature=0.1, seed=7, tools=[{"type": "function", "function": {"name": "look"}}]))
+    (note,) = door.tape.comparison.notes()
+    assert note == "the recording does not hold: seed, the tools that were offered; not compared"

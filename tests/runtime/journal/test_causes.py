@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runtime.errors import ReplayStop
@@ -132,3 +134,22 @@ def test_parameters_make_no_miss_and_are_named_beside_what_does():
     assert replay.divergence.cause == "prompt text"
     last = replay.divergence.differences[-1]
     assert (last.part, last.path, last.actual) == ("parameters", "parameters.temperature", 1)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_a_parameter_that_both_sides_tell_is_compared(compared: bool) -> None:
+    was = Request(messages=(USER,), model="m", parameters={"temperature": 0.2, "top_p": 1})
+    now = Request(messages=(USER,), model="m", parameters={"temperature": 0.9, "seed": 7})
+    journal = Journal()
+    outcome = Outcome(status="ok", output=None, span_id="s", start_unix_nano=1)
+    journal.record("prompt", was.content_hash, outcome, was)
+    found = ReplaySession({"root": journal}, policy=replace(STRICT, compare_parameters=compared))
+    if compared:
+        with pytest.raises(ReplayStop):
+            found.answer("root", "prompt", "m", "c", now)
+        assert found.divergence is not None
+        assert found.divergence.cause == "parameters"
+        assert [d.path for d in found.divergence.differences] == ["parameters.temperature"]
+    else:
+        assert found.answer("root", "prompt", "m", "c", now)
+    assert [(d.recorded, d.actual) for d in found.parameters.values()] == [(0.2, 0.9)]

@@ -1,0 +1,119 @@
+"""Dialogs that ask for a new file or for a name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from ...analysis.text import one_line
+from ..keymap import bindings
+from ..widgets.drawn import OneLine, Run
+from .editor import EditorScreen
+
+
+def path_problem(text: str) -> str:
+    """Why a text cannot name a file to be written; empty where it can."""
+    if not text or "\n" in text:
+        return "A file needs a name of one line."
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return "That is a folder."
+    return "" if path.parent.is_dir() else f"There is no folder {path.parent}."
+
+
+class FileScreen(EditorScreen[tuple[Path, bool] | None]):
+    """Answers with the file to write and whether it is there and may be replaced, or None.
+
+    Args:
+        title: what is written.
+        path: what is proposed.
+        endings: of the names of files that can be written.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("file")
+
+    def __init__(self, title: str, path: Path, endings: Collection[str]) -> None:
+        super().__init__()
+        self.title_text = title
+        self._path = path
+        self._endings = tuple(endings)
+        self._warned: Path | None = None
+
+    def on_mount(self) -> None:
+        """Show what is proposed."""
+        super().on_mount()
+        self.area.styles.height = 3
+        self.area.load_text(str(self._path))
+        self.area.move_cursor(self.area.document.end)
+        self.area.focus()
+        self._say(f"to the file, in the form of its ending: {' '.join(self._endings)}", "dim")
+
+    def _say(self, text: str, style: str = "warning") -> None:
+        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(text), style),)
+
+    def action_done(self) -> None:
+        """Write; where the file is there, only when asked once more."""
+        text = self.area.text.strip()
+        path = Path(text).expanduser()
+        problem = path_problem(text)
+        if not problem and path.suffix not in self._endings:
+            problem = f"The name has to end in {', '.join(self._endings)}."
+        if not problem and path.exists() and self._warned != path:
+            self._warned = path
+            problem = f"{path.name} is there already; the same key again replaces it."
+        if problem:
+            self._say(problem)
+        else:
+            self.dismiss((path, self._warned == path))
+
+    def action_cancel(self) -> None:
+        """Write nothing."""
+        self.dismiss(None)
+
+
+class NameScreen(EditorScreen[str | None]):
+    """Answers with the name for a query, or None.
+
+    Args: taken: names that are used already.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("name")
+    title_text = "Save the query"
+
+    def __init__(self, taken: Collection[str]) -> None:
+        super().__init__()
+        self._taken = taken
+        self._warned = ""
+
+    def above(self) -> ComposeResult:
+        """What is wanted."""
+        yield OneLine(id="editor-line")
+
+    def on_mount(self) -> None:
+        """Wait for a name."""
+        super().on_mount()
+        self.area.styles.height = 3
+        self.area.focus()
+        self._say("under the name", "dim")
+
+    def _say(self, text: str, style: str = "warning") -> None:
+        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(text), style),)
+
+    def action_done(self) -> None:
+        """Save; where the name is used, only when asked once more."""
+        name = " ".join(self.area.text.split())[:80]
+        if not name:
+            self._say("A name is needed.")
+        elif name in self._taken and self._warned != name:
+            self._warned = name
+            self._say("There is a query of this name; the same key again replaces it.")
+        else:
+            self.dismiss(name)
+
+    def action_cancel(self) -> None:
+        """Save nothing."""
+        self.dismiss(None)
