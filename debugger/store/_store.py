@@ -31,9 +31,10 @@ from ..importers import Context, Follower, LogRecord, log_record
 from ._console import Console, HasParts, MessageRow, Part
 from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
+from ._numbers import read_numbers
 from ._order import parents_first
 from ._spans import SpanReader, span_from_row
-from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
 _PREFIX_LENGTH: Final = 4
@@ -329,6 +330,17 @@ class Store:
     def console(self) -> Console:
         """SQL over what is loaded now. Cost: a store in memory is copied to a temporary file."""
         return console_over([self])
+
+    @property
+    def lies_in_files(self) -> bool:
+        """Whether its spans lie in files, which a console reads where they are."""
+        return isinstance(self._database, HasParts)
+
+    def numbers(
+        self, by: NumbersBy, trace_ids: Collection[str] | None, without: Collection[str] = ()
+    ) -> list[NumbersRow]:
+        """Numbers over calls, of a store in memory; of a library, its console has them. Raises QueryCancelledError."""
+        return read_numbers(self._database.query, by, trace_ids, without)
 
     def _messages(self, hidden: Collection[str]) -> Iterator[MessageRow]:
         for row in self.traces():
