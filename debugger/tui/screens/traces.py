@@ -182,6 +182,9 @@ class TracesScreen(MarkingScreen):
         if version != self._version:
             self._version = version
             self._list.ask(None)
+            wanted = self.query_one(TraceList).arrangement.wanted
+            if wanted.texts or wanted.conditions:
+                self._bodies.ask(wanted)  # What has come may hold it too.
         if receiver != self._receiver:
             before, self._receiver = self._receiver, receiver
             if receiver is not None and receiver.problem and (before is None or before.problem != receiver.problem):
