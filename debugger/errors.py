@@ -77,6 +77,15 @@ class AmbiguousIdError(StoreError):
         super().__init__(f"{text!r} is not the beginning of one id only", hint=f"it fits {_listed(matches)}")
 
 
+class AmbiguousNameError(StoreError):
+    """Several traces have the name."""
+
+    def __init__(self, text: str, matches: tuple[str, ...]) -> None:
+        self.text = text
+        self.matches = matches
+        super().__init__(f"{text!r} is the name of {len(matches)} traces", hint=f"their ids: {_listed(matches)}")
+
+
 class QueryCancelledError(StoreError):
     """A query was interrupted before it was done."""
 

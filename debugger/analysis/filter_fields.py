@@ -14,9 +14,20 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from runtime.messages import CallKind
 
 from ..store.rows import SpanRow, TraceRow
-from .filter_language import Completion, Filter, FilterError, Found, Test, Token, last_word, parse_filter, quoted
+from .filter_language import (
+    Completion,
+    Condition,
+    Filter,
+    FilterError,
+    Found,
+    Test,
+    Token,
+    last_word,
+    parse_filter,
+    quoted,
+)
 
-FieldKind: TypeAlias = Literal["name", "choice", "number", "time", "money", "flag", "text"]
+FieldKind: TypeAlias = Literal["name", "choice", "number", "time", "money", "flag", "text", "sql"]
 
 _TAKES: dict[FieldKind, str] = {
     "name": "a text; * stands for anything",
@@ -26,6 +37,7 @@ _TAKES: dict[FieldKind, str] = {
     "money": "dollars such as 0.01",
     "flag": "true or false",
     "text": "a text, looked for in everything that was recorded",
+    "sql": 'a condition in quotes, such as "is_error and duration_ns > 2e9"',
 }
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ":": eq, "=": eq, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le,
@@ -59,6 +71,8 @@ class Fields:
     """What names a row in ``Found``."""
     searches_bodies: bool
     """Whether a bare word is also looked for in everything that was recorded."""
+    id: Callable[[Any], str]
+    """What names a row for a condition in SQL."""
 
 
 def _sum(*parts: int | None) -> int | None:
@@ -93,10 +107,12 @@ SPAN_FIELDS = Fields(
         "unfinished": Field("flag", lambda row: row.end_unix_nano is None, "true: only what has no end"),
         "id": Field("name", lambda row: row.span_id, "span id"),
         "text": Field("text", _span_names, "anything that was recorded"),
+        "sql": Field("sql", _span_names, "condition on the columns of spans"),
     },
     names=_span_names,
     key=lambda row: row.seq,
     searches_bodies=True,
+    id=lambda row: row.span_id,
 )
 
 
@@ -130,10 +146,12 @@ TRACE_FIELDS = Fields(
         "unfinished": Field("flag", lambda row: row.unfinished > 0, "true: only with spans that have no end"),
         "replay": Field("flag", lambda row: row.origin_trace_id is not None, "true: only replays"),
         "text": Field("text", _trace_names, "anything that was recorded"),
+        "sql": Field("sql", _trace_names, "has spans for which it holds"),
     },
     names=_trace_names,
     key=lambda row: row.trace_id,
     searches_bodies=False,
+    id=lambda row: row.trace_id,
 )
 
 
@@ -161,6 +179,9 @@ def _make(fields: Fields, token: Token) -> tuple[Test, Sequence[str]]:
         case "text":
             _only(token, ":", "=")
             return _text_test(fields, token.value.casefold(), in_bodies=True)
+        case "sql":
+            _only(token, ":")
+            return _condition_test(fields, token)
         case "name":
             return _name_test(known, token), ()
         case "choice":
@@ -193,6 +214,11 @@ def _text_test(fields: Fields, wanted: str, *, in_bodies: bool) -> tuple[Test, S
         return key(row) in found.get(wanted, ()) or wanted in names(row)
 
     return test, (wanted,)
+
+
+def _condition_test(fields: Fields, token: Token) -> tuple[Test, Sequence[str]]:
+    wanted, named = Condition(token.value, token.end - len(token.value) - (token.text[-1:] == '"')), fields.id
+    return (lambda row, found: named(row) in found.get(wanted.key, ())), (wanted,)
 
 
 def _name_test(known: Field, token: Token) -> Test:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from .text import one_line
 
 Found: TypeAlias = Mapping[str, Container[Any]]
-"""For each text that was searched in the bodies: the keys of the rows that hold it."""
+"""For each text that was searched in the bodies: the keys of the rows that hold it; for each condition: their ids."""
 
 Test: TypeAlias = Callable[[Any, Found], bool]
 """Whether a row passes."""
@@ -32,6 +32,29 @@ class FilterError(Exception):
         self.message = message
         self.start = start
         self.end = end
+
+
+class Condition(str):
+    """A condition in SQL, with the place in the filter at which it begins."""
+
+    start: int
+
+    def __new__(cls, text: str, start: int) -> Self:
+        """A condition."""
+        made = super().__new__(cls, text)
+        made.start = start
+        return made
+
+    @property
+    def key(self) -> str:
+        """Names it in ``Found``, where texts are as well."""
+        return f"sql:{self}"
+
+    def mistake(self, reason: str, line: int | None, column: int | None) -> FilterError:
+        """What is wrong with it, at its place in the filter where one is known."""
+        if line != 1 or column is None or column > len(self):
+            return FilterError(reason, self.start, self.start + len(self))
+        return FilterError(reason, self.start + column - 1, self.start + len(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +81,8 @@ class Filter:
     test: Test = field(repr=False)
     texts: tuple[str, ...] = ()
     """What has to be looked for in the bodies before ``test`` can be asked, in lower case."""
+    conditions: tuple[Condition, ...] = ()
+    """What has to be asked in SQL before that."""
 
     @property
     def is_empty(self) -> bool:
@@ -66,8 +91,8 @@ class Filter:
 
 
 MakeTest: TypeAlias = Callable[[Token], tuple[Test, Sequence[str]]]
-"""Makes the test of one ``key:value`` or of one text, and says which texts it needs from the bodies. Raises
-FilterError."""
+"""Makes the test of one ``key:value`` or of one text, and says which texts it needs from the bodies, and
+which conditions. Raises FilterError."""
 
 _WORD = re.compile(r'(?P<key>[A-Za-z_]+)(?P<operator>!=|>=|<=|[:=><])(?P<value>"[^"]*"?|[^\s()"]*)')
 _BARE = re.compile(r'[^\s()"]+')
@@ -137,7 +162,9 @@ def parse_filter(text: str, make: MakeTest) -> Filter:
     if reader.now.kind == "end":
         return Filter(text=text, test=lambda row, found: True)
     test = reader.whole()
-    return Filter(text=text, test=test, texts=tuple(dict.fromkeys(reader.texts)))
+    conditions = tuple(dict.fromkeys(each for each in reader.texts if isinstance(each, Condition)))
+    texts = tuple(dict.fromkeys(each for each in reader.texts if not isinstance(each, Condition)))
+    return Filter(text=text, test=test, texts=texts, conditions=conditions)
 
 
 class _Reader:

@@ -6,7 +6,8 @@ know, or what the recording does not say (tokens, model, provider), has no price
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -14,6 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from runtime.messages import Call
+from runtime.messages import Usage as Used
+
+from ..replay.model import LiveUse
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo
@@ -72,16 +76,32 @@ def computed_cost(call: Call) -> ComputedCost | None:
 
     Cost: the first call imports the price list, about a second; call it in a worker.
     """
-    usage = call.usage
-    if call.kind not in ("llm", "embedding") or usage.cost_nano_usd is not None or call.start_unix_nano is None:
+    if call.kind not in ("llm", "embedding") or call.start_unix_nano is None:
         return None
-    model = call.response_model or call.model
-    if (
-        usage.input_tokens is None
-        or (usage.output_tokens is None and call.kind == "llm")
-        or model is None
-        or call.provider is None
-    ):
+    if call.usage.output_tokens is None and call.kind == "llm":
+        return None
+    return _priced(call.usage, call.provider, (call.response_model, call.model), call.start_unix_nano)
+
+
+def together(costs: Sequence[ComputedCost | None]) -> ComputedCost | None:
+    """The sum; None where there is none, or where one is not known."""
+    known = [cost for cost in costs if cost is not None]
+    if not known or len(known) < len(costs):
+        return None
+    names = ", ".join(dict.fromkeys(cost.priced_as for cost in known))
+    return replace(known[-1], nano_usd=sum(cost.nano_usd for cost in known), priced_as=names)
+
+
+def live_cost(live: Sequence[LiveUse]) -> ComputedCost | None:
+    """What a replay's real model calls cost together by the price list; as ``computed_cost`` of each."""
+    return together([_priced(use.usage, use.provider, (use.model,), use.start_unix_nano) for use in live])
+
+
+def _priced(
+    usage: Used, provider: str | None, models: Sequence[str | None], start_unix_nano: int
+) -> ComputedCost | None:
+    names = [name for name in models if name is not None]
+    if usage.cost_nano_usd is not None or usage.input_tokens is None or not names or provider is None:
         return None
     tokens = _Tokens(
         given=usage.input_tokens,
@@ -92,12 +112,12 @@ def computed_cost(call: Call) -> ComputedCost | None:
     if min(tokens) < 0 or tokens.read + tokens.written > tokens.given or _installed() is None:
         return None
     try:
-        moment = datetime.fromtimestamp(call.start_unix_nano / 1_000_000_000, UTC)
+        moment = datetime.fromtimestamp(start_unix_nano / 1_000_000_000, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    provider = _PROVIDERS.get(call.provider, call.provider)
-    for name in dict.fromkeys((model, call.model or model)):
-        if (found := _price(name.rpartition("/")[2], provider, tokens, moment)) is not None:
+    for name in dict.fromkeys(names):
+        known = _PROVIDERS.get(provider, provider)
+        if (found := _price(name.rpartition("/")[2], known, tokens, moment)) is not None:
             return found
     return None
 

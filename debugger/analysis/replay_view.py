@@ -122,6 +122,8 @@ def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s"
     saved = [text for text in (_saved_time(report), _saved_money(report)) if text]
     if saved:
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
+    if used := _used(report):
+        out.line(Piece("used ", "dim"), Piece(used, "warning"))
     if report.fidelity != "exact":
         out.line(told(report.fidelity, "warning", before="! fidelity: "))
     _edits(out, report.edits)
@@ -159,6 +161,15 @@ def _edits(out: Builder, edits: Iterable[Edit]) -> None:
     for i, edit in enumerate(edits):
         out.line(Piece("✎ ", "warning"), told(edit.path, "key"))
         out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
+
+
+def _used(report: ReplayReport) -> str:
+    """What the calls used that were done for real."""
+    usage = report.live_usage
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return ""
+    tokens = f"{usage.input_tokens or 0:,} tokens in and {usage.output_tokens or 0:,} out"
+    return tokens if usage.cost_nano_usd is None else f"{tokens}, {cost(usage.cost_nano_usd)}"
 
 
 def _saved_time(report: ReplayReport) -> str:

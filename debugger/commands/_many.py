@@ -122,6 +122,7 @@ def written(
 
     Raises: ReplayError: the file cannot be written.
     """
+    from ..analysis.prices import live_cost
     from ..replay.report import report_to_json
     from ._json import dump
 
@@ -129,6 +130,9 @@ def written(
         _write_junit(args.junit, asked, reports, rows, text_of)
     if args.json:
         found = [report_to_json(report) for report in reports]
+        for report, document in zip(reports, found, strict=True):
+            computed = live_cost(report.live) if report.live else None
+            document["live_usage"]["computed_cost"] = computed.to_json() if computed else None
         return dump(found if len(asked) > 1 else {**found[0], **extra}, indent=2) + "\n"
     return _summary_text(len(asked), reports, rows, text_of) if len(asked) > 1 else text_of(reports[0])
 
@@ -162,7 +166,7 @@ def _summary_text(
             good.append(f"{headline(report).text}  {title}  {counts_text(report.calls)}\n")
         else:
             bad.append(f"{title}\n{text_of(report)}\n")
-    total = f"{len(good)} of {len(reports)} traces came out as recorded\n"
+    total = f"{len(good)} of {len(reports)} traces came out as recorded\n" if reports else ""
     if len(reports) < asked:
         total += f"broken off: {asked - len(reports)} of {asked} traces were not replayed to their end\n"
     return "".join(good) + ("\n" if good and bad else "") + "\n".join(bad) + total

@@ -133,6 +133,7 @@ def _prepare(store: Store, args: Namespace, trace_id: str) -> tuple[Recording, R
         rest_recorded=args.rest == "recorded",
         compare_parameters=args.compare_parameters,
         output=args.output,
+        name=args.name,
     )
     options = options_of(args, recording, to_stderr=args.json)
     if not args.run_tools:

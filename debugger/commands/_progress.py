@@ -56,17 +56,17 @@ class Progress:
 
 def progress_text(progress: LoadProgress, seconds: float) -> str:
     """``reading: 45 % of 2.7 GB, 450,000 spans, 41,000 spans/s, 12 s left``."""
-    from ..analysis.text import duration, size
+    from ..analysis.text import duration, plural, size
 
     if progress.is_finishing:
-        return f"finishing: {progress.spans:,} spans"
+        return f"finishing: {plural(progress.spans, 'span')}"
     parts = []
     total, done = progress.bytes_total, progress.bytes_done
     if total:
         parts.append(f"{min(done * 100 // total, 100)} % of {size(total)}")
-    parts.append(f"{progress.spans:,} spans")
+    parts.append(plural(progress.spans, "span"))
     if seconds >= _RATE_AFTER_S:
-        parts.append(f"{progress.spans / seconds:,.0f} spans/s")
+        parts.append(f"{plural(round(progress.spans / seconds), 'span')}/s")
         if total and 0 < done < total:
             left = int(seconds * (total - done) / done) + 1
             parts.append(f"{f'{left} s' if left < _MINUTE_S else duration(left * 1_000_000_000)} left")

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         description="Take traces out. Loading their file again brings them back.",
     )
     remove.add_argument(
-        "traces", metavar="TRACE", nargs="+", type=id_word, help="id of a trace, or the first digits of it"
+        "traces", metavar="TRACE", nargs="+", type=id_word, help="id of a trace, the first digits of it, or its name"
     )
     rebuild = actions.add_parser(
         "rebuild",

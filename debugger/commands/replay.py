@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import DebuggerError, ReplayError
 from . import _many, _program
 from ._ask import terminal_prompt
-from ._input import add_input, exit_code, keep_input, load_input
+from ._input import add_input, exit_code, id_word, keep_input, load_input
 from .snapshot import SeveralTracesError, add_cut
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--rest", choices=("recorded",), help="answer on past the cut from the whole recording")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="keep the replay's own trace there")
+    parser.add_argument(
+        "--name", metavar="NAME", type=id_word, help="what the branch is called; default: as the recorded run"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     _program.add_program(parser)
     _many.add_many(parser)
@@ -152,7 +155,7 @@ def chosen_traces(store: Store, args: Namespace) -> list[str]:
     found = [row.trace_id for row in reversed(store.traces())]
     if not found:
         raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
-    if len(found) > 1 and (args.span or args.output or args.set or args.edit or not args.paths):
+    if len(found) > 1 and (args.span or args.output or args.set or args.edit or args.name or not args.paths):
         raise SeveralTracesError(found)
     return found
 
@@ -196,6 +199,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
         rest_recorded=args.rest == "recorded",
         compare_parameters=args.compare_parameters,
         output=args.output,
+        name=args.name,
         rebuild=args.rebuild,
         keep_inputs=args.inputs == "keep",
         edits=_edits(args),
@@ -207,9 +211,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
     if among is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
-            from ..replay.plan import estimate_of
-
-            _agree_on_cost(estimate_of(recording, job), args)
+            _agree_on_cost(_estimate(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
         if among is not None:
@@ -280,6 +282,17 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
 
 
+def _estimate(recording: Recording, job: ReplayJob) -> str:
+    """What the real model calls may use, and cost by the price list where the recording tells no cost."""
+    from ..analysis.prices import computed_cost, together
+    from ..analysis.text import cost
+    from ..replay.plan import calls_after, estimate_of
+
+    computed = together([computed_cost(call) for call in calls_after(recording, job)])
+    by = f" That would be {cost(computed.nano_usd)} by {computed.prices}." if computed else ""
+    return estimate_of(recording, job) + by
+
+
 def _agree_on_cost(estimate: str, args: Namespace) -> None:
     """Tell what real model calls may use, and on a terminal go on only when the user agrees.
 
@@ -300,12 +313,14 @@ def progress() -> Callable[[ReplayRow], None]:
     """A line on the terminal that counts the calls of the replay; nothing where standard error is no terminal."""
     if not sys.stderr.isatty():
         return lambda row: None
+    from ..analysis.text import plural
+
     settled = 0
 
     def count(row: ReplayRow) -> None:
         nonlocal settled
         settled += row.status != "running"
-        sys.stderr.write(f"\r\x1b[Kreplaying: {settled} calls\r")
+        sys.stderr.write(f"\r\x1b[Kreplaying: {plural(settled, 'call')}\r")
         sys.stderr.flush()
 
     return count
@@ -322,8 +337,13 @@ def text_of_report(report: ReplayReport) -> str:
     """The report as text."""
     from dataclasses import replace
 
+    from ..analysis.prices import live_cost
     from ..analysis.replay_view import result_document
+    from ..analysis.text import cost
 
     # What the agent printed has been said on standard error, and a trace cannot be opened from here by a key.
     text = result_document(replace(report, printed=(), trace_id=None)).text + "\n"
+    computed = live_cost(report.live) if report.live else None
+    if computed is not None:
+        text += f"the live calls cost {cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}\n"
     return text + (f"the replay's own trace: {report.job.output}\n" if report.trace_path and report.job.output else "")

@@ -27,7 +27,9 @@ _WIDE_ENOUGH_FOR_IDS: Final = 140
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
-    parser.add_argument("--trace", metavar="T", type=id_word, help="only this trace: its id, or the first digits of it")
+    parser.add_argument(
+        "--trace", metavar="T", type=id_word, help="only this trace: its id, the first digits of it, or its name"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 

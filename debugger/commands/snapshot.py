@@ -36,7 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def add_cut(parser: ArgumentParser) -> None:
     """``--trace``, ``--span`` and ``--anchor``: where on which timeline."""
-    parser.add_argument("--trace", metavar="T", type=id_word, help="the trace: its id, or the first digits of it")
+    parser.add_argument(
+        "--trace", metavar="T", type=id_word, help="the trace: its id, the first digits of it, or its name"
+    )
     parser.add_argument(
         "--span", metavar="S", type=id_word, help="the span of the cut: its id, or the first digits of it"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -119,6 +120,7 @@ class Draft:
             tool_definitions=self.tools,
             output_schema=self.output_schema,
             parameters=self.parameters,
+            api=self._api() if kind == "llm" else None,
             tool_name=facts.tool_name,
             tool_call_id=self.tool_call_id,
             arguments=self.arguments,
@@ -138,6 +140,15 @@ class Draft:
             lost=lost,
         )
 
+    def _api(self) -> str | None:
+        """``responses`` where the producer says so: in the common attribute, the provider's name or the span's."""
+        told = self.attributes.get("openai.api.type")
+        if isinstance(told, str):
+            return told if told == "responses" else None
+        providers = (self.attributes.get(key) for key in ("gen_ai.provider.name", "gen_ai.system", "ai.model.provider"))
+        is_responses = any(isinstance(name, str) and name.endswith(".responses") for name in providers)
+        return "responses" if is_responses or _RESPONSES.search(self.span.name) else None
+
     def _error(self) -> ErrorInfo | None:
         if self.is_status_of_others:
             return None
@@ -146,6 +157,9 @@ class Draft:
             return ErrorInfo(error.type, self.error_message)
         return error
 
+
+_RESPONSES: Final = re.compile(r"(?i)^(?:open ?ai[. ])?responses?(?: api\b.*)?$|^responses\.")
+"""Span names of the calls of OpenAI's responses API, by several instrumentations."""
 
 _CHOICES: Final = ("n", "choice.count", "candidate_count", "candidateCount")
 """Names of the parameter that asks for several answers to choose from."""

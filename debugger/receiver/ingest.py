@@ -1,4 +1,7 @@
-"""Has closed spool files taken into the library, by a worker process, soon after they are written."""
+"""Has closed spool files taken into the library, by a worker process, soon after they are written.
+
+Where one cannot keep up, a second one takes every other file; it ends when there is little to do again.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,69 @@ _MANY: Final = 4_000
 _COPIED_A_SECOND: Final = 50_000
 """About how many spans of older segments a taking copies. As long as that took, the next one waits: so a long trace
 that comes in many pieces costs half of the time that it takes, and not the square of its length."""
+_MOST_WORKERS: Final = 2
+"""What is taken becomes visible one segment after the other, and that part is a third of the work."""
 _RETRY_S: Final = 5.0
 _LONGEST_ANSWER: Final = 1 << 20
 _START: Final = "import sys; sys.path.append(sys.argv[1]); from debugger.receiver.worker import main; main(sys.argv[2])"
+
+
+class Worker:
+    """The process that takes, from here: started when it is asked, ended, killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> asyncio.subprocess.Process:
+        """Start the process before it is needed. Raises OSError."""
+        home = str(Path(__file__).resolve().parent.parent.parent)
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-B", "-c", _START, home, str(self._folder),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True, limit=_LONGEST_ANSWER,
+        )  # fmt: skip
+        return self._process
+
+    async def take(self, share: int, of: int) -> dict[str, Any]:
+        """Have one share of the waiting files taken; what it says of that, ``error`` where it failed."""
+        try:
+            said = await self._ask(f"take {share} {of}\n".encode())
+        except OSError as fault:
+            return {"error": (fault.strerror or str(fault)).lower()}
+        return {"error": "the process that fills the library ended; it is started again"} if said is None else said
+
+    async def _ask(self, words: bytes) -> dict[str, Any] | None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            process = await self.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(words)
+            await process.stdin.drain()
+            line = await process.stdout.readline()
+        except (BrokenPipeError, ConnectionResetError):
+            line = b""
+        if not line:
+            await self.end()
+            return None
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    async def end(self) -> None:
+        """Let it finish what it does, and end it."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            await process.wait()
+
+    def kill(self) -> None:
+        """End it at once. The library is made for that."""
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
 
 
 class Ingest:
@@ -43,7 +106,8 @@ class Ingest:
         self._wake = asyncio.Event()
         self._wake.set()  # something may be left of an earlier run
         self._ending = asyncio.Event()
-        self._process: asyncio.subprocess.Process | None = None
+        self._workers = [Worker(folder) for _ in range(_MOST_WORKERS)]
+        self._at_work = 1
 
     def wake(self) -> None:
         """There is something in the spool."""
@@ -73,62 +137,45 @@ class Ingest:
         """Close the spool's files and have them taken; False where that failed, after saying so."""
         try:
             await self._close_files()
-            said = await self._ask()
         except OSError as fault:
-            said = {"error": (fault.strerror or str(fault)).lower()}
-        if said is None:
-            said = {"error": "the process that fills the library ended; it is started again"}
-        problem = said.get("error")
-        if said.get("waiting"):
+            answers: list[dict[str, Any]] = [{"error": (fault.strerror or str(fault)).lower()}]
+        else:
+            at_work = self._workers[: self._at_work]
+            answers = await asyncio.gather(*(w.take(share, len(at_work)) for share, w in enumerate(at_work)))
+        problem = next((said["error"] for said in answers if "error" in said), None)
+        waiting = sum(said.get("waiting", 0) for said in answers)
+        if waiting or len(answers) > 1:  # a worker that looked later may have counted its share of fewer files
             self._wake.set()
-        taken = said.get("spans", 0)
-        copying = said.get("copied", 0) / _COPIED_A_SECOND
-        self._pause = 0 if said.get("waiting") else max(0 if taken >= _MANY else PAUSE_S, copying)
+        taken = sum(said.get("spans", 0) for said in answers)
+        copying = sum(said.get("copied", 0) for said in answers) / _COPIED_A_SECOND
+        self._pause = 0 if waiting else max(0 if taken >= _MANY else PAUSE_S, copying)
         self.taken += taken
-        self._on_problem(_line(problem, said.get("untidy")))
+        await self._staff(waiting, taken)
+        self._on_problem(_line(problem, answers[0].get("untidy")))
         return problem is None
 
-    async def _ask(self) -> dict[str, Any] | None:
-        process = self._process
-        if process is None or process.returncode is not None:
-            process = await self.start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(b"take\n")
-            await process.stdin.drain()
-            line = await process.stdout.readline()
-        except (BrokenPipeError, ConnectionResetError):
-            line = b""
-        if not line:
-            await self.end()
-            return None
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+    async def _staff(self, waiting: int, taken: int) -> None:
+        """As many workers as what waits is worth."""
+        if waiting > 1:
+            self._at_work = _MOST_WORKERS
+        elif not waiting and taken < _MANY and self._at_work > 1:
+            self._at_work = 1
+            for worker in self._workers[1:]:
+                await worker.end()
 
     async def start(self) -> asyncio.subprocess.Process:
-        """Start the worker before it is needed. Raises OSError."""
-        home = str(Path(__file__).resolve().parent.parent.parent)
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-B", "-c", _START, home, str(self._folder),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True, limit=_LONGEST_ANSWER,
-        )  # fmt: skip
-        return self._process
+        """Start the first worker before it is needed. Raises OSError."""
+        return await self._workers[0].start()
 
     async def end(self) -> None:
-        """Let the worker finish what it does, and end it."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            assert process.stdin is not None
-            process.stdin.close()
-            await process.wait()
+        """Let the workers finish what they do, and end them."""
+        for worker in self._workers:
+            await worker.end()
 
     def kill(self) -> None:
-        """End the worker at once. The library is made for that."""
-        if self._process is not None and self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        """End the workers at once."""
+        for worker in self._workers:
+            worker.kill()
 
 
 def _line(problem: str | None, untidy: str | None) -> str:

@@ -1,7 +1,8 @@
 """A process of its own that takes closed spool files into the library, so that doing so never delays an answer.
 
-It is told to by a line on standard input, answers with one JSON line, and ends with its input: so it never outlives
-the receiver for long. It tidies the library when nothing else is to be done, so that what came is seen before.
+It is told to by a line on standard input (``take SHARE OF``: which of how many shares of the files), answers with one
+JSON line, and ends with its input: so it never outlives the receiver for long. The one with the first share tidies the
+library when nothing else is to be done, so that what came is seen before.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ def main(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = Worker(Path(folder))
     # One line is written for each answer, so nothing lies in a buffer where select would not see it.
-    for _ in sys.stdin:
-        sys.stdout.write(json.dumps(worker.take()) + "\n")
+    for line in sys.stdin:
+        share, of = map(int, line.split()[1:])
+        sys.stdout.write(json.dumps(worker.take(share, of)) + "\n")
         sys.stdout.flush()
+        if share:
+            continue
         worker.tidy(is_behind=True)
         if not select.select([sys.stdin], [], [], _IDLE_S)[0]:
             worker.tidy(is_behind=False)
@@ -42,12 +46,12 @@ class Worker:
         self._library: Library | None = None
         self._untidy = ""
 
-    def take(self) -> dict[str, object]:
+    def take(self, share: int = 0, of: int = 1) -> dict[str, object]:
         """The answer to one line: what was taken, or ``error``; ``untidy`` where tidying failed before."""
         said: dict[str, object]
         try:
             self._library = self._library or Library.open(self._folder)
-            summary = self._library.take_spool()
+            summary = self._library.take_spool(share=(share, of))
             said = {"spans": summary.spans, "copied": summary.copied, "waiting": summary.waiting}
         except Exception as fault:  # noqa: BLE001 (the border: the receiver shows it, and goes on receiving)
             said = {"error": _told(fault)}

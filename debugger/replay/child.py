@@ -33,7 +33,7 @@ from runtime.agents import Agent, Run
 from runtime.agents._revive import type_name_of
 from runtime.errors import ReplayStop
 from runtime.journal import Edits, Question, ReplayPolicy, ReplayRow, ReplaySession, Supplied, ToolMode
-from runtime.messages import ErrorInfo, Usage, json_safe
+from runtime.messages import ErrorInfo, json_safe
 from runtime.snapshot import snapshot_from_json
 from runtime.trace import ModelTurnEnd, TraceEvent
 
@@ -328,17 +328,24 @@ async def replay(
         "divergence": asdict(session.divergence) if session.divergence else None,
         "inferred": session.inferred,
         "changed_parameters": [asdict(difference) for difference in session.parameters.values()],
-        "live_usage": live_usage(run.events).to_json(),
+        "live": live_uses(run.events),
         "saved_nano_usd": sum(c for c in spent if c is not None) if any(c is not None for c in spent) else None,
         "saved_ns": sum(outcome.duration_ns or 0 for outcome in session.answered),
     }
 
 
-def live_usage(events: Sequence[TraceEvent]) -> Usage:
-    """What the model turns used that were done for real; None for what no answer told."""
-    spent = [e.outcome.usage for e in events if isinstance(e, ModelTurnEnd) and e.served_by == "live"]
-    known = {name: [v for each in spent if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
-    return Usage(**{name: sum(values) for name, values in known.items() if values})
+def live_uses(events: Sequence[TraceEvent]) -> list[dict[str, Any]]:
+    """What each model turn used that was done for real."""
+    return [
+        {
+            "provider": event.request.provider if event.request else None,
+            "model": event.request.model if event.request else None,
+            "start_unix_nano": event.time_unix_nano,
+            "usage": event.outcome.usage.to_json(),
+        }
+        for event in events
+        if isinstance(event, ModelTurnEnd) and event.served_by == "live"
+    ]
 
 
 def _end_with_parent(parent: int, leave: Callable[[int], None]) -> None:

@@ -72,10 +72,17 @@ def redacted(span: Span, redaction: Redaction) -> Span:
         status_message=redaction.text(span.status_message),
         attributes=attributes(span.attributes),
         events=tuple(
-            replace(event, name=redaction.text(event.name), attributes=attributes(event.attributes))
+            replace(
+                event,
+                name=redaction.text(event.name),
+                attributes=attributes(event.attributes),
+                extra=attributes(event.extra),
+            )
             for event in span.events
         ),
-        links=tuple(replace(link, attributes=attributes(link.attributes)) for link in span.links),
+        links=tuple(
+            replace(link, attributes=attributes(link.attributes), extra=attributes(link.extra)) for link in span.links
+        ),
         resource=attributes(span.resource),
         scope_name=redaction.text(span.scope_name),
         extra=attributes(span.extra),

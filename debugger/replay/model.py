@@ -23,6 +23,7 @@ __all__ = [
     "Divergence",
     "Edit",
     "Ended",
+    "LiveUse",
     "Mode",
     "ReplayCall",
     "ReplayJob",
@@ -73,6 +74,8 @@ class ReplayJob:
     """With edits it is a fork: it begins at the cut, and the whole recording answers as long as requests match."""
     named_tools: Mapping[str, str] = field(default_factory=dict)
     """What implements a tool of a rebuilt agent, by its name: ``FILE.py:FUNCTION`` or ``!COMMAND``."""
+    name: str | None = None
+    """What the branch is called; None takes the name of the recorded run."""
     keep_inputs: bool = True
     """Give a rebuilt agent the later messages of the user, also after it took another way than recorded."""
 
@@ -105,6 +108,16 @@ class ReplayPlan:
     """The job's, with what stands there in the recording."""
     later_usage: Usage = field(default_factory=Usage)
     """What the model calls after the cut had used, or all of them where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveUse:
+    """What one model call used that was done for real."""
+
+    provider: str | None
+    model: str | None
+    start_unix_nano: int
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +155,15 @@ class ReplayReport:
     """What a rebuilt agent lacked, or took as recorded; one sentence each."""
     edits: tuple[Edit, ...] = ()
     """The job's, with what stands there in the recording."""
-    live_usage: Usage = field(default_factory=Usage)
-    """What the model calls used that were done for real."""
+    live: tuple[LiveUse, ...] = ()
+    """The model calls that were done for real."""
+
+    @property
+    def live_usage(self) -> Usage:
+        """What they used together; None for what no answer told."""
+        spent = [each.usage for each in self.live]
+        known = {name: [v for each in spent if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
+        return Usage(**{name: sum(values) for name, values in known.items() if values})
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

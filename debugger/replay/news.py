@@ -7,13 +7,15 @@ a whole message of the right form; anything else on the pipe is passed over.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from runtime.journal import Difference, Divergence, Question, ReplayRow
-from runtime.messages import Json, Usage
+from runtime.messages import Json
+
+from .model import LiveUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,8 @@ class End:
     """Parameters that were recorded with another value."""
     saved_nano_usd: int | None = None
     saved_ns: int | None = None
-    live_usage: Usage = field(default_factory=Usage)
-    """What the model calls used that were done for real."""
+    live: tuple[LiveUse, ...] = ()
+    """The model calls that were done for real."""
     trace_fault: str | None = None
     """Why the replay's own trace could not be written; None when it was."""
     waits: bool = False

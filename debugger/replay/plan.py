@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from runtime.messages import Usage
+from runtime.messages import Call, Usage
 from runtime.snapshot import Snapshot
 
 from ..errors import EditError, EntryPointError
@@ -68,10 +68,15 @@ def answers_in(snapshot: Snapshot) -> tuple[int, int]:
     return counts["prompt"], counts["tool"]
 
 
+def calls_after(recording: Recording, job: ReplayJob) -> list[Call]:
+    """The recorded model calls from the cut on; all where there is none."""
+    since = recording.time_of(job.span_id, job.anchor) if job.span_id else None
+    return [c for c in recording.calls if c.kind == "llm" and (c.start_unix_nano or 0) >= (since or 0)]
+
+
 def usage_after(recording: Recording, job: ReplayJob) -> Usage:
     """What the recorded model calls used from the cut on; of the whole trace where there is none."""
-    since = recording.time_of(job.span_id, job.anchor) if job.span_id else None
-    later = [c.usage for c in recording.calls if c.kind == "llm" and (c.start_unix_nano or 0) >= (since or 0)]
+    later = [call.usage for call in calls_after(recording, job)]
     known = {name: [v for each in later if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
     return Usage(**{name: sum(values) for name, values in known.items() if values})
 

@@ -126,8 +126,8 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "compare_parameters": job.compare_parameters,
         "tools": job.tools,
         "trace_file": str(trace_file.resolve()),
-        "run_name": _run_name(recording, program),
-        "service": None,
+        "run_name": job.name or _run_name(recording, program),
+        "service": _run_name(recording, program) if job.name else None,
         "origin": {
             "trace_id": job.trace_id,
             "span_id": job.span_id,
@@ -200,7 +200,7 @@ def _report(
             *change_note(end.changed_parameters, is_divergence=job.compare_parameters),
         ),
         edits=job.edits,
-        live_usage=end.live_usage,
+        live=end.live,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,8 @@ import duckdb
 
 from ..errors import QueryCancelledError, SqlError
 from ._database import append_rows, connect, quoted, sql_text, told
-from .rows import IssueRow
+from ._numbers import read_numbers
+from .rows import IssueRow, NumbersBy, NumbersRow
 
 _INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
 """What DuckDB raises for ``interrupt``, and for Ctrl-C in the main thread."""
@@ -155,6 +156,26 @@ class Console:
             tables.setdefault(table, []).append(Column(name, kind))
         functions = tuple(name for (name,) in self.answer("console_functions"))
         return SqlSchema(tuple((table, tuple(columns)) for table, columns in tables.items()), functions)
+
+    def numbers(self, by: NumbersBy, trace_ids: Collection[str] | None) -> list[NumbersRow]:
+        """Numbers over calls. Raises QueryCancelledError."""
+        return read_numbers(self.answer, by, trace_ids, ())
+
+    def matching(self, condition: str, trace_id: str | None) -> frozenset[str]:
+        """The spans of a trace for which a condition on the view ``spans`` holds; without one, traces with such spans.
+
+        Raises: SqlError: its place is one in the condition; QueryCancelledError.
+        """
+        wanted, within = "trace_id", ""
+        if trace_id is not None:
+            quoted_id = trace_id.replace("'", "''")
+            wanted, within = "span_id", f"trace_id = '{quoted_id}' and "
+        try:
+            _, pieces = self.run(f"select distinct {wanted} from spans where {within}(\n{condition}\n)")
+            return frozenset(row[0] for piece in pieces for row in piece)
+        except SqlError as fault:
+            place = None if fault.line is None else fault.line - 1
+            raise SqlError(fault.reason, line=place, column=fault.column, hint=fault.hint) from fault
 
     def answer(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query file of ours. Raises QueryCancelledError."""

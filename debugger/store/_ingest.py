@@ -6,6 +6,7 @@ The wide parts of a span go in as the text they are; only those attributes are d
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
+
+from runtime.trace import Span
 
 from ..conventions import PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
 from ..importers import (
@@ -30,7 +33,7 @@ from ..importers import (
     looks_like,
 )
 from ._database import Database, collector_off
-from ._spans import identity, merge_unfinished, span_from_row, text_field
+from ._spans import identity, is_printed, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
 _BATCH_ROWS: Final = 20_480
@@ -285,8 +288,10 @@ class Ingest:
         fresh = {"first_seq": self.first_seq}
         if not self._database.query("twins_list", fresh):
             return
+        shared = self._database.query("twins_sources", fresh)
         self._database.query("twins_delete_superseded")
         self._database.query("twins_delete_equal")
+        differing: set[tuple[str, str]] = set()
         for trace_id, span_id, path in self._database.query("twins_list", fresh):
             rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": span_id})
             rows.sort(key=lambda row: row[0])
@@ -294,8 +299,16 @@ class Ingest:
                 self._merge_unfinished(rows)
             elif (versions := self._drop_equal(rows)) > 1:
                 self.repeated.append(repeated_issue(path, span_id, trace_id, versions))
+                differing.add((trace_id, span_id))
+        self._say_shared([row for row in shared if (row[0], row[1]) not in differing])
         self._database.query("repeated_delete")
         self._database.query("repeated_fill")
+
+    def _say_shared(self, shared: Sequence[Sequence[Any]]) -> None:
+        """Name both files of spans that were read twice."""
+        for (trace_id, first, last), spans in Counter((row[0], row[2], row[3]) for row in shared).items():
+            said = "1 span is" if spans == 1 else f"{spans:,} spans are"
+            self.note(last, None, f"{said} in {_shown(first)} too, trace {trace_id}; each counts once", False)
 
     def _settle_twins(self) -> None:
         """Of doubled spans one stays a call; the columns then say the same as ``Store.calls``."""
@@ -323,12 +336,21 @@ class Ingest:
 
     def _drop_equal(self, rows: Sequence[Sequence[Any]]) -> int:
         """Keep one of those that say the same; how many say something different."""
-        kept: set[str] = set()
+        kept: dict[str, tuple[int, Span]] = {}
+        surplus: list[int] = []
         for row in rows:
-            said = identity(span_from_row(row))
+            span = span_from_row(row)
+            said = identity(span)
             if said in kept:
-                self._database.query("span_delete", {"seq": row[0]})
-            kept.add(said)
+                surplus.append(row[0])
+            else:
+                kept[said] = (row[0], span)
+        for said, (seq, span) in list(kept.items()):
+            if any(is_printed(span, other) for _, other in kept.values()):
+                surplus.append(seq)
+                del kept[said]
+        for seq in surplus:
+            self._database.query("span_delete", {"seq": seq})
         return len(kept)
 
 

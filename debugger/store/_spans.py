@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import msgspec
 
@@ -54,12 +55,26 @@ def _context(
 ) -> tuple[dict[str, Any], str, str, dict[str, Any]]:
     fields, named = load_text(resource), load_text(scope)
     attributes = key_values(fields.get("attributes")) if isinstance(fields, dict) else {}
-    return attributes, text_field(named, "name"), text_field(named, "version"), _object(extra)
+    more = _object(extra) | _rest(fields, "resource") | _rest(named, "scope")
+    return attributes, text_field(named, "name"), text_field(named, "version"), more
 
 
 def span_from_row(row: Sequence[Any]) -> Span:
     """A row of ``span_bodies`` as a whole span."""
     return SpanReader().read(row)
+
+
+_PLACED: Final = {"resource": frozenset(("attributes",)), "scope": frozenset(("name", "version", "attributes"))}
+
+
+def _rest(fields: object, of: str) -> dict[str, Any]:
+    """What a resource or scope holds beside what has a place in a span, under names that say where it is from."""
+    if not isinstance(fields, dict):
+        return {}
+    rest = {key: value for key, value in fields.items() if key not in _PLACED[of] and value not in ("", 0, None, [])}
+    if of == "scope" and (attributes := key_values(fields.get("attributes"))):
+        rest["attributes"] = attributes
+    return {f"{of}{key[:1].upper()}{key[1:]}": value for key, value in rest.items()}
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -79,6 +94,33 @@ def identity(span: Span) -> str:
     fields = [getattr(span, name) for name in span.__slots__ if name not in ("attributes", "resource", "extra")]
     ordered = [sorted(mapping.items()) for mapping in (span.attributes, span.resource)]
     return repr((fields, ordered))
+
+
+def is_printed(span: Span, whole: Span) -> bool:
+    """Whether a span is another one as a console exporter prints it: without its scope, times to the microsecond.
+
+    Its times are rounded, so they may lie up to a microsecond on either side.
+    """
+    if span.scope_name or not whole.scope_name:
+        return False
+    times, known = _times(span), _times(whole)
+    if any(time is not None and time % 1000 for time in times) or len(times) != len(known):
+        return False
+    near = all(
+        (a is None) == (b is None) and abs((a or 0) - (b or 0)) <= 1000 for a, b in zip(times, known, strict=True)
+    )
+    return near and identity(_timeless(span)) == identity(_timeless(whole))
+
+
+def _times(span: Span) -> list[int | None]:
+    return [span.start_unix_nano, span.end_unix_nano, *(event.time_unix_nano for event in span.events)]
+
+
+def _timeless(span: Span) -> Span:
+    events = tuple(replace(event, time_unix_nano=0, extra={}) for event in span.events)
+    links = tuple(replace(link, extra={}) for link in span.links)
+    bare = replace(span, scope_name="", scope_version="", events=events, links=links)
+    return replace(bare, start_unix_nano=None, end_unix_nano=None)
 
 
 def merge_unfinished(rows: Sequence[Sequence[Any]]) -> tuple[str, str | None]:

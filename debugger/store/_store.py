@@ -19,14 +19,22 @@ from runtime.messages import Call, TextPart, json_safe, message_to_json
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
-from ..errors import AmbiguousIdError, ShortIdError, StoreError, UnknownSpanError, UnknownTraceError
+from ..errors import (
+    AmbiguousIdError,
+    AmbiguousNameError,
+    ShortIdError,
+    StoreError,
+    UnknownSpanError,
+    UnknownTraceError,
+)
 from ..importers import Context, Follower, LogRecord, log_record
 from ._console import Console, HasParts, MessageRow, Part
 from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
+from ._numbers import read_numbers
 from ._order import parents_first
 from ._spans import SpanReader, span_from_row
-from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
 _CACHED_TRACES: Final = 8
 _PREFIX_LENGTH: Final = 4
@@ -272,13 +280,21 @@ class Store:
         ]
 
     def resolve_trace(self, text: str) -> str:
-        """The id of the trace that a text names: whole, or its first four or more digits.
+        """The id of the trace that a text names: whole, or its first four or more digits; else by its name.
 
-        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError.
+        Raises: UnknownTraceError, ShortIdError, AmbiguousIdError, AmbiguousNameError.
         """
         matches = self._ids("trace_ids_by_prefix", text)
         if matches[:1] in ((text,), (text.lower(),)):
             return matches[0]
+        if not matches or len(text) < _PREFIX_LENGTH:
+            # Also as lists show it: a workflow or an agent without the word for what it does.
+            forms = (text, f"invoke_workflow {text}", f"invoke_agent {text}")
+            named = tuple(row.trace_id for row in self.traces() if row.name in forms)
+            if len(named) > 1:
+                raise AmbiguousNameError(text, named)
+            if named:
+                return named[0]
         if len(text) < _PREFIX_LENGTH:
             raise ShortIdError(text, _PREFIX_LENGTH)
         if not matches:
@@ -314,6 +330,17 @@ class Store:
     def console(self) -> Console:
         """SQL over what is loaded now. Cost: a store in memory is copied to a temporary file."""
         return console_over([self])
+
+    @property
+    def lies_in_files(self) -> bool:
+        """Whether its spans lie in files, which a console reads where they are."""
+        return isinstance(self._database, HasParts)
+
+    def numbers(
+        self, by: NumbersBy, trace_ids: Collection[str] | None, without: Collection[str] = ()
+    ) -> list[NumbersRow]:
+        """Numbers over calls, of a store in memory; of a library, its console has them. Raises QueryCancelledError."""
+        return read_numbers(self._database.query, by, trace_ids, without)
 
     def _messages(self, hidden: Collection[str]) -> Iterator[MessageRow]:
         for row in self.traces():

@@ -6,6 +6,7 @@ Rows that come by the hundred thousand are structs, which are made some forty ti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -72,6 +73,28 @@ class SpanRow(Struct, frozen=True, gc=False):
     def has_error(self) -> bool:
         """The span's status is error, or it names an error type."""
         return self.status_code == 2 or self.error_type is not None
+
+
+NumbersBy: TypeAlias = Literal["model", "tool", "agent"]
+"""What calls are put together by."""
+
+
+class NumbersRow(Struct, frozen=True):
+    """Numbers over all calls of one model, tool or agent."""
+
+    name: str | None
+    """None where the calls name none."""
+    calls: int
+    errors: int
+    percentiles: tuple[int, ...] | None
+    """Of the time taken in nanoseconds: p50, p90, p95, p99; None where no call has an end."""
+    longest_ns: int | None
+    total_ns: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nano_usd: int | None
+    spread: tuple[tuple[int | None, int], ...]
+    """How many calls took at most so many nanoseconds, and more than the ones before; None for all longer ones."""
 
 
 class IssueRow(Struct, frozen=True):

@@ -47,6 +47,7 @@ TITLES: dict[Group, str] = {
     "sql": "SQL",
     "file": "a file for rows",
     "name": "a name for a query",
+    "numbers": "numbers",
     "rows": "moving",
     "screen": "panes",
     "app": "everywhere",
@@ -65,14 +66,25 @@ _DISPLAY: dict[str, str] = {
     "slash": "/", "pageup": "pgup", "pagedown": "pgdn", "shift+tab": "⇧tab", "backspace": "⌫", "space": "space",
     "left_square_bracket": "[", "right_square_bracket": "]",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
-    "plus": "+", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
-    "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
+    "plus": "+", "number_sign": "#", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
+    "greater_than_sign": ">", "delete": "del", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
+
+
+_MODIFIERS: dict[str, str] = {"ctrl": "^", "shift": "⇧"}
 
 
 def display(keys: str) -> str:
     """How the keys of a binding are written: ``down,j`` as ``↓ j``."""
-    return " ".join(_DISPLAY.get(key, key.replace("ctrl+", "^")) for key in keys.split(","))
+    return " ".join(_written(key) for key in keys.split(","))
+
+
+def _written(key: str) -> str:
+    if key in _DISPLAY:
+        return _DISPLAY[key]
+    modifiers, _, last = key.rpartition("+")
+    before = "".join(_MODIFIERS.get(each, f"{each}+") for each in modifiers.split("+") if each)
+    return before + _DISPLAY.get(last, last)
 
 
 _OWN_KEYS: dict[Group, list[Binding]] = {
@@ -114,6 +126,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
              "replay its recording, with the one under the cursor", show=True),
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
+        _key("traces.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors by model, "
+             "tool and agent: over the marked traces, else those that the filter leaves, else all", show=True),
         _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
              "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
@@ -182,6 +196,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "the state at the playhead as JSON to a file; asks what, where to and what is taken out"),
         _key("trace.follow", "F", "follow", "follow", "Follow a trace that is still running: the cursor goes to each "
              "new span, or stays again"),
+        _key("trace.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors of this trace "
+             "by model, tool and agent"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
         _key("trace.back", "escape", "back", "back", "Back to the timeline, then to the list of traces"),
     ],

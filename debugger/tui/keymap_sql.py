@@ -1,4 +1,4 @@
-"""The keys of the screens that answer questions in SQL: a part of the table in ``keymap``."""
+"""The keys of the SQL console and of the numbers: a part of the table in ``keymap``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
 
-SqlGroup: TypeAlias = Literal["sql", "query", "result", "queries", "schema", "file", "name"]
+SqlGroup: TypeAlias = Literal["sql", "query", "result", "queries", "schema", "file", "name", "numbers"]
 """A part of these screens with keys of its own."""
 
 
@@ -21,7 +21,7 @@ SQL_KEYS: Final[dict[SqlGroup, list[Binding]]] = {
         key("query.complete", "tab", "complete", "complete", "Complete the word at the cursor with a view, a column, "
              "a function or a keyword; again: with the next one that fits; where nothing fits, go to the next pane",
              show=True),
-        key("query.line", "ctrl+j,shift+enter,alt+enter", "new_line", "new line", "Begin a new line", show=True),
+        key("query.line", "ctrl+j,shift+enter", "new_line", "new line", "Begin a new line", show=True),
         key("query.older", "ctrl+up,alt+up", "history(1)", "older", "Put the query that was asked before here"),
         key("query.newer", "ctrl+down,alt+down", "history(-1)", "newer", "Put the query that was asked after it here"),
         key("query.up", "up", "cursor_up", "up", "One line up"),
@@ -81,5 +81,17 @@ SQL_KEYS: Final[dict[SqlGroup, list[Binding]]] = {
         key("name.done", "ctrl+s", "done", "save", "Save under this name; a name that is used only when asked "
              "once more", show=True),
         key("name.cancel", "escape", "cancel", "cancel", "Save nothing", show=True),
+    ],
+    "numbers": [
+        key("numbers.open", "enter", "open", "show calls", "Show the calls of the row under the cursor: in a trace its "
+            "spans, in the list the traces that have such calls", show=True),
+        key("numbers.next", "right,l", "by(1)", "models / tools / agents", "Put the calls together by the next of "
+            "model, tool and agent", show=True),
+        key("numbers.previous", "left,h", "by(-1)", "previous", "Put them together by the previous one"),
+        key("numbers.sort", "s", "sort", "sort", "Sort by the next column: calls, p95, total time, errors, tokens, "
+            "cost", show=True),
+        key("numbers.reverse", "S", "reverse", "reverse", "Sort the other way round"),
+        key("numbers.back", "escape,number_sign", "back", "back", "Stop counting; else back to where you came from",
+            show=True),
     ],
 }  # fmt: skip

@@ -6,7 +6,7 @@ raise errors whose text can be shown as it is (``hint`` and ``nearest`` are show
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -21,7 +21,7 @@ from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.notebook import Notebook
-from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from ..store.rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 from .exporting import ExportJob
 
 POLL_S: Final = 0.4
@@ -47,6 +47,21 @@ class SqlDesk(Protocol):
 
         Raises:
             DebuggerError: it is there already, or cannot be written.
+        """
+
+    def numbers(self, by: NumbersBy, trace_ids: Collection[str] | None) -> list[NumbersRow]:
+        """Numbers over the calls of some traces, or of all, the name with most calls first.
+
+        Raises:
+            QueryCancelledError: ``stop`` was called.
+        """
+
+    def matching(self, condition: str, trace_id: str | None) -> frozenset[str]:
+        """The spans of a trace for which a condition holds; without a trace, the traces with such spans.
+
+        Raises:
+            SqlError: it is none; the place is one in it.
+            QueryCancelledError: ``stop`` was called.
         """
 
     def stop(self) -> None:

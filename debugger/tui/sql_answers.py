@@ -14,6 +14,7 @@ from ..analysis.sql_view import ResultView, result_view
 from ..errors import DebuggerError
 from ..store import Console, Store, console_over
 from ..store.result_files import ENDINGS, write_result
+from ..store.rows import NumbersBy, NumbersRow
 from .exporting import FileExistsAlreadyError
 
 MOST_ROWS: Final = 100_000
@@ -65,17 +66,22 @@ class SqlAnswers:
             store.interrupt(worker)
 
     @contextmanager
-    def _asking(self) -> Iterator[Console]:
+    def _working(self, stores: Sequence[Store]) -> Iterator[None]:
         with self._lock:
+            self._asked = stores
             self._worker = threading.get_ident()
             try:
-                yield self._present()
+                yield
             finally:
                 self._worker = None
 
-    def _present(self) -> Console:
+    @contextmanager
+    def _asking(self) -> Iterator[Console]:
         stores, hidden = self._stores()
-        self._asked = stores
+        with self._working(stores):
+            yield self._present(stores, hidden)
+
+    def _present(self, stores: Sequence[Store], hidden: Collection[str]) -> Console:
         now = (self._generation(), frozenset(hidden))
         if self._console is None or self._made_at != now:
             old, self._console = self._console, None
@@ -85,9 +91,27 @@ class SqlAnswers:
             self._made_at = now
         return self._console
 
-    def names(self) -> SqlNames:
-        """What a query can name."""
+    def numbers(self, by: NumbersBy, trace_ids: Collection[str] | None) -> list[NumbersRow]:
+        """Numbers over the calls of some traces, or of all. Raises QueryCancelledError."""
+        stores, hidden = self._stores()
+        if not any(store.lies_in_files for store in stores):
+            # Spans in memory are counted where they are: nothing has to be copied for that.
+            with self._working(stores):
+                return [row for store in stores for row in store.numbers(by, trace_ids, hidden)]
         with self._asking() as console:
+            return console.numbers(by, trace_ids)
+
+    def matching(self, condition: str, trace_id: str | None) -> frozenset[str]:
+        """The spans of a trace for which a condition holds; without a trace, the traces with such spans.
+
+        Raises: SqlError: with the place in the condition; QueryCancelledError.
+        """
+        with self._asking() as console:
+            return console.matching(condition, trace_id)
+
+    def names(self) -> SqlNames:
+        """What a query can name, which is the same whatever is loaded: nothing is copied for it."""
+        with console_over(()) as console:
             schema = console.schema()
         tables = {table: tuple((column.name, column.type) for column in columns) for table, columns in schema.tables}
         return SqlNames(tables, schema.functions)

@@ -81,10 +81,11 @@ class TraceReading(ABC):
 
     def fidelity(self, trace_id: str) -> str:
         """How faithful a trace is, in a word; empty where nothing of an agent is in it."""
-        recording = self._record(trace_id)
-        if not any(call.kind in OF_AGENTS for call in recording.calls):
+        store = self._of(trace_id)
+        calls = store.calls(trace_id)
+        if not any(call.kind in OF_AGENTS for call in calls):
             return ""
-        return trace_fidelity(recording.events, recording.calls, trace_id).level
+        return trace_fidelity(store.events(trace_id), calls, trace_id).level
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace. Raises RestoreError."""

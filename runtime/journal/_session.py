@@ -11,7 +11,7 @@ from ..errors import ReplayStop
 from ..messages import Effect, Outcome, Request, ValueRequest, message_to_json
 from ._difference import Cause, Difference, cause_of
 from ._edits import Edits, MemoryPatch
-from ._journal import Journal, JournalKind
+from ._journal import AnyRequest, Journal, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, MatchRequest, Miss, spans_of
 from ._rows import Divergence, Question, ReplayPolicy, ReplayRow, RowKind, RowStatus, Supplied, ToolMode
 
@@ -236,6 +236,11 @@ class ReplaySession:
         if since is None:
             return True
         return all((left.start_unix_nano or 0) >= since for left in self._matcher.unused(patch.scope))
+
+    def peek(self, scope: str, kind: JournalKind, request: AnyRequest) -> Outcome | None:
+        """As ``Matcher.peek``."""
+        with self._lock:
+            return self._matcher.peek(scope, kind, request)
 
     def unused(self, scope: str, kind: JournalKind | None = None) -> list[Outcome]:
         """As ``Matcher.unused``."""

@@ -53,6 +53,8 @@ class Call:
     tool_definitions: tuple[ToolDefinition, ...] | None = None
     output_schema: JsonObject | None = None
     parameters: JsonObject = field(default_factory=dict)
+    api: str | None = None
+    """As of ``Request``."""
     tool_name: str | None = None
     tool_call_id: str | None = None
     arguments: Json = None
@@ -116,6 +118,7 @@ class Call:
                 model=self.model,
                 provider=self.provider,
                 parameters=self.parameters,
+                api=self.api,
             )
             object.__setattr__(self, "_request", request)
         assert isinstance(self._request, Request)

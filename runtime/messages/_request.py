@@ -81,6 +81,8 @@ class Request:
     provider: str | None = None
     parameters: JsonObject = field(default_factory=dict)
     """Sampling parameters and tool choice: reported when they differ, but they make no miss."""
+    api: str | None = field(default=None, compare=False)
+    """The protocol that it went by where a provider has several (``responses``); says how to ask again, not what."""
     _hash: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property

@@ -1,4 +1,4 @@
-"""The three wire protocols from their other end: what a server that speaks them needs of the models' translations.
+"""The wire protocols from their other end: what a server that speaks them needs of the models' translations.
 
 A model turns a request into a body and an answer into a reply. Whoever stands between a program and its model (the
 replay endpoint, a recorder) needs the same tables the other way round, and reads the same answers and streams.
@@ -12,12 +12,13 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from . import _anthropic_messages as _messages
 from . import _openai_chat as _chat
+from . import _openai_completions as _completions
 from . import _openai_responses as _responses
 from ._protocol import Delta, Reply
 from ._sdk import error_facts
 from ._wire import parsed_arguments, to_text
 
-WireName: TypeAlias = Literal["chat", "responses", "messages"]
+WireName: TypeAlias = Literal["chat", "completions", "responses", "messages"]
 
 
 class Assembler(Protocol):
@@ -56,6 +57,13 @@ CHAT: Final = Wire(
     lambda answer: _chat.reply_of(answer, None, "openai", None),
     lambda: _chat.ChatStream(False, "openai"),
 )
+COMPLETIONS: Final = Wire(
+    "completions",
+    "openai",
+    {},
+    _completions.reply_of,
+    _completions.CompletionStream,
+)
 RESPONSES: Final = Wire(
     "responses",
     "openai",
@@ -73,6 +81,7 @@ MESSAGES: Final = Wire(
 
 __all__ = [
     "CHAT",
+    "COMPLETIONS",
     "MESSAGES",
     "RESPONSES",
     "Assembler",

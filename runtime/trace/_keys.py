@@ -27,6 +27,7 @@ CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
 REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
 FINISH_REASONS = "gen_ai.response.finish_reasons"
 PARAMETER_PREFIX = "gen_ai.request."
+API = "openai.api.type"
 ERROR_TYPE = "error.type"
 
 FORMAT = "retrospan.format"

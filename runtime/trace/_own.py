@@ -161,6 +161,7 @@ def start_attributes(event: TraceEvent) -> Attributes:
 def _request_attributes(request: Request) -> Attributes:
     out: Attributes = {keys.REQUEST_MODEL: request.model, keys.PROVIDER: request.provider}
     out[keys.INPUT_MESSAGES] = dump_json([message_to_json(m) for m in request.messages])
+    out[keys.API] = request.api
     if request.tools:
         out[keys.TOOL_DEFINITIONS] = dump_json([tool.to_json() for tool in request.tools])
     if request.output_schema is not None:
@@ -277,6 +278,7 @@ def call_of_span(span: Span, known: Known | None = None) -> Call:
         tool_definitions=_definitions(a.get(keys.TOOL_DEFINITIONS)) if kind == "llm" else None,
         output_schema=_object(a.get(keys.OUTPUT_SCHEMA)),
         parameters=parameters if isinstance(parameters, dict) else {},
+        api=_str(a.get(keys.API)),
         tool_name=_str(a.get(keys.TOOL_NAME)),
         tool_call_id=_str(a.get(keys.TOOL_CALL_ID)),
         arguments=load_json(a.get(keys.TOOL_ARGUMENTS)),

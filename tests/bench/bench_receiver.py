@@ -51,6 +51,18 @@ def memory_mb(pid: int) -> float:
     return int(text.partition("VmHWM:")[2].split()[0]) / 1024
 
 
+def cpu_s(pid: int) -> float:
+    """The CPU time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started: for a receiver, those that fill the library."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
 def main(seconds: float, exporters: int) -> None:
     """Run it and print the figures."""
     bodies = list(requests(_KEPT * SPANS_PER_TRACE))
@@ -89,12 +101,16 @@ def main(seconds: float, exporters: int) -> None:
         spans = len(acknowledged) * SPANS_PER_TRACE
         seen = int(str(last[0]["in_library"])) if last else 0
         peak = memory_mb(process.pid)
+        workers = children(process.pid)
+        filling = [f"{memory_mb(pid):.0f} MB, {cpu_s(pid):.1f} s of CPU" for pid in workers]
+        cpu = cpu_s(process.pid)
         process.kill()
         ending.set()
         for thread in threads:
             thread.join()
-        print(f"durable:   {spans:>9,} spans in {took:.1f} s, {spans / took:,.0f} a second; peak {peak:.0f} MB")
+        print(f"durable:   {spans:>9,} spans in {took:.1f} s, {spans / took:,.0f} a second")
         print(f"queryable: {seen:>9,} at the same moment, {seen / took:,.0f} a second")
+        print(f"receiver:  peak {peak:.0f} MB, {cpu:.1f} s of CPU; filling the library: {'; '.join(filling)}")
         began = time.perf_counter()
         process, _ = start(library, "--no-grpc")
         process.send_signal(2)

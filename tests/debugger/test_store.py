@@ -382,6 +382,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),
     "twins_list": ("trace_id", "span_id", "path"),
+    "twins_sources": ("trace_id", "span_id", "first_path", "last_path"),
     "repeated_list": ("path", "span_id", "trace_id", "versions"),
     "trace_ids_by_prefix": ("trace_id",),
     "span_ids_by_prefix": ("span_id",),

@@ -196,11 +196,12 @@ def test_a_worker_that_dies_is_noticed_and_started_again(tmp_path: Path) -> None
         worker = await ingest.start()
         worker.kill()
         await worker.wait()
-        ingest._process = worker
+        ingest._workers[0]._process = worker
         assert await ingest.take()  # known to be dead: another one is started
         (tmp_path / "spool" / "1-1.otlp.jsonl").write_bytes(json_request("a").replace(b"\n", b"") + b"\n")
-        assert ingest._process is not None
-        os.kill(ingest._process.pid, signal.SIGSTOP)  # so that it cannot answer before it dies
+        started = ingest._workers[0]._process
+        assert started is not None
+        os.kill(started.pid, signal.SIGSTOP)  # so that it cannot answer before it dies
         taking = asyncio.create_task(ingest.take())
         await asyncio.sleep(0)
         ingest.kill()
@@ -212,6 +213,30 @@ def test_a_worker_that_dies_is_noticed_and_started_again(tmp_path: Path) -> None
 
     asyncio.run(scene())
     assert [row["name"] for row in shown(tmp_path)] == ["a"]
+
+
+def test_two_workers_take_what_one_trace_sent_in_pieces(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def nothing() -> int:
+        return 0
+
+    async def scene() -> None:
+        ingest = Ingest(tmp_path, nothing, said.append)
+        await ingest.start()
+        assert await ingest.take()
+        for number in range(1, 6):
+            body = request(span(number))
+            (tmp_path / "spool" / f"{number}-1.otlp.pb").write_bytes(len(body).to_bytes(4, "big") + body)
+        ingest._at_work = 2
+        ingest.finish()
+        await ingest.run()
+        assert ingest.taken == 5
+        assert ingest._at_work == 1
+
+    asyncio.run(scene())
+    assert not any(said)
+    assert sorted(row["name"] for row in shown(tmp_path)) == [f"span {number}" for number in range(1, 6)]
 
 
 def test_it_ends_with_its_input_and_says_so_in_plain_lines(tmp_path: Path) -> None:

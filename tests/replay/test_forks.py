@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from debugger.analysis.prices import live_cost
 from debugger.commands._ask import ask_on
+from debugger.commands.replay import text_of_report
 from debugger.errors import EditError
 from debugger.replay.editing import broken_json, editable, spoilt_json, supplied_value, typed
 from debugger.replay.edits import read_edits, read_set, resolve
@@ -290,6 +292,14 @@ def test_live_asks_claude_in_its_own_protocol_and_counts(tmp_path, monkeypatch):
     assert seen == [("/v1/messages", "claude-sonnet-4")] * 2
     assert (report.ended, report.output, statuses(report)) == ("done", "Rain in Rome.", ["live"] * 3)
     assert report.live_usage.input_tokens
+    # By the price list: 3 dollars a million in, 0.3 of what came from the cache, 15 out.
+    usage = report.live_usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (200, 80, 40)
+    computed = live_cost(report.live)
+    assert computed is not None
+    assert computed.nano_usd == 120 * 3_000 + 80 * 300 + 40 * 15_000
+    assert "used 200 tokens in and 40 out" in text_of_report(report)
+    assert "the live calls cost $0.0010 by genai-prices" in text_of_report(report)
     assert report_to_json(report)["live_usage"]["output_tokens"] == report.live_usage.output_tokens
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from debugger.cli import main
-from debugger.replay.reconstruct.live import place_of
+from debugger.conventions import call_of
+from debugger.replay.reconstruct.build import rebuild
+from debugger.replay.reconstruct.live import LiveModel, place_of
 from debugger.replay.reconstruct.tools import implementations
-from runtime.errors import ModelSetupError, ToolError
+from debugger.replay.recording import Recording
+from runtime.errors import ModelError, ModelSetupError, ToolError
+from runtime.messages import Message, Request, TextPart, text_of
+from runtime.trace import Span
+from tests.runtime.models.servers import KEY, Raw, Says, serving
 
 OWN_URL = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
 
@@ -39,6 +46,53 @@ def test_where_a_model_is_asked(provider, model, environment, protocol, url, key
 def test_without_a_place_the_fault_says_what_to_set(provider):
     with pytest.raises(ModelSetupError, match="OPENAI_BASE_URL"):
         place_of(provider, "m", {})
+
+
+def ask_live(monkeypatch, *script: Says | Raw) -> list[str]:
+    """The paths at which a request is asked that had gone through the responses API; it must be answered."""
+    request = Request(messages=(Message("user", (TextPart("Rome?"),)),), model="gpt-5", api="responses")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(*script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        reply = asyncio.run(LiveModel("gpt-5", "openai").generate(request))
+        assert text_of([reply.message]) == "Rain."
+        return [seen.path for seen in server.seen]
+
+
+def test_what_went_through_the_responses_api_goes_through_it_again(monkeypatch):
+    assert ask_live(monkeypatch, Says("Rain.")) == ["/responses"]
+    no_route = Raw(404, '{"detail": "Not Found"}')
+    assert ask_live(monkeypatch, no_route, Says("Rain.")) == ["/responses", "/chat/completions"]
+    with pytest.raises(ModelError):
+        ask_live(monkeypatch, Raw(400, '{"error": {"message": "no"}}'))
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("openai.response", {}),
+        ("Responses API with {gen_ai.request.model!r}", {}),
+        ("OpenAI Responses", {}),
+        ("chat gpt-5", {"openai.api.type": "responses"}),
+        ("ai.generateText.doGenerate", {"ai.model.provider": "openai.responses"}),
+    ],
+)
+def test_producers_say_which_api_they_asked(name, attributes):
+    asked = '[{"role": "user", "parts": [{"type": "text", "content": "Rome?"}]}]'
+    common = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": asked}
+    span = Span(
+        trace_id="a" * 32,
+        span_id="b" * 16,
+        parent_span_id=None,
+        name=name,
+        start_unix_nano=1,
+        end_unix_nano=2,
+        attributes={**common, **attributes},
+    )
+    call = call_of(span)
+    assert call.api == "responses"
+    assert rebuild(Recording(call.trace_id, [call], [])).script.settings[0].api == "responses"
+    assert call_of(replace(span, name="response time", attributes=common)).api is None
 
 
 def command(tmp_path: Path, code: str) -> str:

@@ -47,6 +47,29 @@ def test_one_child_replays_many_rebuilt_agents_and_then_ends(monkeypatch, capfd)
     assert child.exit_code is not None, "it ends when the last trace is done"
 
 
+def test_a_branch_is_found_by_its_name(tmp_path, capsys):
+    sample = ROOT / "sample_traces" / "travel_desk.otlp.jsonl"
+    fork = tmp_path / "fork.otlp.jsonl"
+    words = ["replay", str(sample), "--rebuild", "--set", "params.seed=7", "--name", "with a seed", "-o", str(fork)]
+    assert main(words) == 0
+    library = ["--library", str(tmp_path / "library")]
+    assert main(["load", str(sample), str(fork), *library]) == 0
+    capsys.readouterr()
+    assert main(["show", "--trace", "with a seed", "--json", *library]) == 0
+    (trace,) = json.loads(capsys.readouterr().out)["traces"]
+    assert trace["name"] == "invoke_workflow with a seed"
+    assert main(["library", "remove", "with a seed", *library]) == 0
+    assert main(["list", "--json", *library]) == 0
+    out = capsys.readouterr().out
+    assert [row["name"] for row in json.loads(out[out.index("[") :])] == ["invoke_workflow travel_desk"]
+    assert main(["show", "--trace", "with a seed", *library]) == 2
+    capsys.readouterr()
+    # A replay without a name of its own has that of its recording.
+    assert main([*words[:-4], "-o", str(tmp_path / "same.otlp.jsonl")]) == 0
+    assert main(["show", str(sample), str(tmp_path / "same.otlp.jsonl"), "--trace", "travel_desk"]) == 2
+    assert "'travel_desk' is the name of 2 traces; their ids: " in capsys.readouterr().err
+
+
 def test_a_job_that_cannot_be_handed_over_ends_its_child(monkeypatch):
     made = started(monkeypatch)
     deep: object = 0

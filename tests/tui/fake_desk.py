@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from debugger.analysis.sql_completion import SqlNames
 from debugger.analysis.sql_view import ResultView, result_view
 from debugger.errors import SqlError
+from debugger.store.rows import NumbersBy, NumbersRow
 
 
 class FakeDesk:
     """Implements ``debugger.tui.session.SqlDesk``: one row, whatever is asked."""
+
+    matches = frozenset(("a" * 32, f"{2:016x}"))
+    """The traces and spans for which every condition holds."""
 
     def names(self) -> SqlNames:
         return SqlNames({"calls": (("trace_id", "VARCHAR"), ("model", "VARCHAR"))}, ("count",))
@@ -24,6 +29,21 @@ class FakeDesk:
 
     def write(self, text: str, path: Path, *, overwrites: bool) -> int:
         return 3
+
+    def numbers(self, by: NumbersBy, trace_ids: Collection[str] | None) -> list[NumbersRow]:
+        if by == "tool":
+            return []
+        ms = 1_000_000
+        spread = ((100 * ms, 3), (200 * ms, 1), (None, 0))
+        return [
+            NumbersRow("gpt-4o-mini", 3, 1, (80 * ms, *[90 * ms] * 3), 90 * ms, 230 * ms, 891, 229, 4_200_000, spread),
+            NumbersRow(None, 1, 0, None, None, None, None, None, None, ((100 * ms, 0), (200 * ms, 0), (None, 0))),
+        ]  # fmt: skip
+
+    def matching(self, condition: str, trace_id: str | None) -> frozenset[str]:
+        if "nope" in condition:
+            raise SqlError("there is no nope", line=1, column=condition.index("nope") + 1)
+        return self.matches
 
     def stop(self) -> None:
         pass

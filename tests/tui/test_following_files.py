@@ -12,9 +12,10 @@ import pytest
 from debugger.importers import Follower
 from debugger.store import Store
 from debugger.tui.following import FileFollower
+from debugger.tui.screens import trace
 from debugger.tui.store_session import StoreSession
 from tests.debugger.test_following import CASES, grow, line
-from tests.tui.driver import Desk, drive
+from tests.tui.driver import WIDE, Desk, drive
 
 LONGEST_S = 300
 
@@ -90,11 +91,20 @@ def test_a_fault_ends_following_and_is_said(tmp_path: Path, monkeypatch: pytest.
         assert (files.now.problem, store.traces()[0].spans) == ("", 2)
 
 
-def test_the_header_of_a_trace_says_how_faithful_it_is() -> None:
+def test_the_list_and_the_header_of_a_trace_say_how_faithful_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(desk: Desk) -> None:
+        await until(desk, "  missing   09-genai-shapes")
         await desk.press("enter")
         await until(desk, "  missing · ")
+        desk.app.pop_screen()
+        monkeypatch.setattr(trace, "MOST_JUDGED", 1)
+        monkeypatch.setattr(session, "fidelity", lambda trace_id: "exact")
+        monkeypatch.setattr(trace, "LATER_JUDGED_S", LONGEST_S)
+        await desk.press("enter")
+        assert "  fidelity: counting… · " in desk.screen
+        desk.app.screen._fidelity.ask("")
+        await until(desk, "  exact · ")
 
     with StoreSession([CASES / "09-genai-shapes.jsonl"]) as session:
-        drive(session, scene)
-        assert session.fidelity("a" * 31 + "1") == "missing"
+        drive(session, scene, WIDE)
+        assert StoreSession.fidelity(session, "a" * 31 + "1") == "missing"

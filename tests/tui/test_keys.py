@@ -27,6 +27,7 @@ PLACES = {
     "lineage": ["enter", "H", "x", "enter"],
     "notebook": ["B"],
     "query": ["Q"],
+    "numbers": ["number_sign"],
 }
 
 SMALL = (60, 16)

@@ -43,7 +43,7 @@ def whole(answer: Answer) -> dict[str, Any]:
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(answer)}
-    return _object("chat.completion", answer, [choice]) | {"usage": _usage(answer.usage)}
+    return _object("chat.completion", answer, [choice]) | {"usage": usage_as_sent(answer.usage)}
 
 
 def events(answer: Answer, body: Mapping[str, Any]) -> Iterator[Event]:
@@ -72,7 +72,7 @@ def events(answer: Answer, body: Mapping[str, Any]) -> Iterator[Event]:
     yield chunk({}, _finish(answer))
     options = body.get("stream_options")
     if isinstance(options, Mapping) and options.get("include_usage"):
-        yield None, _object("chat.completion.chunk", answer, []) | {"usage": _usage(answer.usage)}
+        yield None, _object("chat.completion.chunk", answer, []) | {"usage": usage_as_sent(answer.usage)}
 
 
 def fault(given: Fault) -> dict[str, Any]:
@@ -97,7 +97,8 @@ def _object(kind: str, answer: Answer, choices: list[dict[str, Any]]) -> dict[st
     }
 
 
-def _usage(usage: Usage) -> dict[str, Any] | None:
+def usage_as_sent(usage: Usage) -> dict[str, Any] | None:
+    """The counts as the API tells them; None where none are known."""
     if usage.input_tokens is None and usage.output_tokens is None:
         return None
     sent, got = or_zero(usage.input_tokens), or_zero(usage.output_tokens)

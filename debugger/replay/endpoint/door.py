@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from runtime.errors import ReplayStop
@@ -28,6 +28,7 @@ from runtime.messages import (
 )
 from runtime.models.wire import to_text
 
+from ..model import LiveUse
 from .faults import MISS_STATUS, recorded_fault
 from .reading import KnownMessages, read_request, tool_results
 from .speaking import Answer, Fault, Speaker
@@ -48,6 +49,8 @@ class Turn:
     content_hash: str
     request: Request
     start_unix_nano: int
+    said: tuple[Message, ...] = ()
+    """The conversation up to it, without instructions: those hold for one request of responses only."""
 
 
 class Door:
@@ -66,11 +69,13 @@ class Door:
         self.last_text: str | None = None
         """The text of the last answer that the program was given."""
         self.last_error: ErrorInfo | None = None
-        self.live: list[Usage] = []
+        self.live: list[LiveUse] = []
         """What the real endpoint's answers used."""
         self.unread: list[str] = []
         """Paths that were asked for and that nothing here speaks."""
         self._known = KnownMessages()
+        self._conversations: dict[str, tuple[Message, ...]] = {}
+        """What was said up to an answer and in it, by the answer's id: a request of responses may go on from there."""
         self._answered = 0
         self._tools_told: dict[str, int] = {}
         self._seen: set[tuple[str, str]] = set()
@@ -88,15 +93,16 @@ class Door:
         model = body.get("model")
         known = self.tape.providers if self.tape else {}
         provider = known.get(model, speaker.wire.provider) if isinstance(model, str) else speaker.wire.provider
-        request = read_request(speaker.wire, body, provider, self._known)
+        request = self._continued(read_request(speaker.wire, body, provider, self._known), body)
         name = request.model or "unknown"
         with self._lock:
             self.requests += 1
         self._note_tools(body, request)
+        said = request.messages[1:] if body.get("instructions") else request.messages
         call_id = self.trail.call_id("prompt", name)
         span_id = self.trail.model_started(call_id, request, request.content_hash)
         if self.tape is None:
-            return Turn(call_id, span_id, request.content_hash, request, now())
+            return Turn(call_id, span_id, request.content_hash, request, now(), said)
         session = self.tape.session
         self.tape.comparison.note(request)
         try:
@@ -107,8 +113,38 @@ class Door:
             self.trail.model_ended(span_id, request.content_hash, missed, "none")
             return Fault(status=MISS_STATUS, type=MISS_TYPE, message=message)
         if hit is None:
-            return Turn(call_id, span_id, request.content_hash, request, now())
-        return self._recorded(hit, request, span_id, name)
+            return Turn(call_id, span_id, request.content_hash, request, now(), said)
+        found = self._recorded(hit, request, span_id, name)
+        if isinstance(found, Answer):
+            self._conversations[f"resp_{found.id}"] = (*said, found.message)
+        return found
+
+    def _continued(self, request: Request, body: Mapping[str, Any]) -> Request:
+        """The request with what the answer that it names had come from, as the provider would put it together.
+
+        Other recordings hold only what was sent; where such a one answers, the request stays as it is.
+        """
+        before = self._conversations.get(str(body.get("previous_response_id")))
+        if before is None:
+            return request
+        system = request.messages[:1] if body.get("instructions") else ()
+        whole = replace(request, messages=(*system, *before, *request.messages[len(system) :]))
+        session = self.tape.session if self.tape else None
+        if session is None or session.peek(SCOPE, "prompt", whole) is not None:
+            return whole
+        return request if session.peek(SCOPE, "prompt", request) is not None else whole
+
+    def tokens_of(self, speaker: Speaker, body: Mapping[str, Any]) -> int | None:
+        """How many tokens the recording tells for such a request; None where it holds none.
+
+        Raises: UnreadableRequestError.
+        """
+        if self.tape is None:
+            return None
+        provider = self.tape.providers.get(str(body.get("model")), speaker.wire.provider)
+        request = read_request(speaker.wire, body, provider, self._known)
+        found = self.tape.session.peek(SCOPE, "prompt", request)
+        return found.usage.input_tokens if found is not None else None
 
     def _recorded(self, hit: Hit, request: Request, span_id: str, name: str) -> Answer | Fault:
         outcome = hit.outcome
@@ -134,10 +170,20 @@ class Door:
                 if isinstance(part, ToolCallPart) and part.id:
                     self._turn_ends[part.id] = now()
 
-    def turned_out(self, turn: Turn, message: Message | None, usage: Usage, error: ErrorInfo | None) -> None:
+    def turned_out(
+        self,
+        turn: Turn,
+        message: Message | None,
+        usage: Usage,
+        error: ErrorInfo | None,
+        *,
+        response_id: str | None = None,
+    ) -> None:
         """A real answer has come, or failed; no message and no error means that it was broken off."""
         if message is not None:
             self._answered_with(message)
+            if response_id is not None:
+                self._conversations[response_id] = (*turn.said, message)
         elif error is not None:
             with self._lock:
                 self.last_error, self.last_text = error, None
@@ -150,7 +196,13 @@ class Door:
             duration_ns=now() - turn.start_unix_nano,
         )
         with self._lock:
-            self.live.append(usage)
+            use = LiveUse(
+                provider=turn.request.provider,
+                model=turn.request.model,
+                start_unix_nano=turn.start_unix_nano,
+                usage=usage,
+            )
+            self.live.append(use)
         if self.tape is not None:
             self.tape.session.settle(turn.call_id, failed=message is None)
         self.trail.model_ended(turn.span_id, turn.content_hash, outcome, "live")

@@ -21,6 +21,8 @@ MISS_STATUS: Final = 400
 """No SDK tries again after it."""
 
 _SDK_TEXT: Final = re.compile(r"(?:status_code: |Error code: )(\d{3})\b(?:,[^{]*| - )?(.*)$", re.DOTALL)
+_RETRY_AFTER: Final = re.compile(r"^Error code: \d{3}, retry-after ([!-~][ -~]{0,60}?) - ")
+"""As ``error_of_answer`` writes it."""
 _CLASSES: Final[dict[str, int]] = {
     "badrequest": 400,
     "authentication": 401,
@@ -47,7 +49,9 @@ def recorded_fault(error: ErrorInfo) -> Fault:
     attempt = error.type.isdigit() and len(error.type) == 3
     status = int(error.type) if attempt else int(found[1]) if found else _status_of_class(error.type)
     word, text = error_facts(body)
+    waits = _RETRY_AFTER.search(error.message) if attempt else None
     return Fault(
+        retry_after=waits[1] if waits else None,
         status=status if 400 <= status <= 599 else 500,
         type=word or error.type.rpartition(".")[2],
         message=text or (found[2] if found and found[2] and body is None else error.message),
@@ -56,14 +60,15 @@ def recorded_fault(error: ErrorInfo) -> Fault:
     )
 
 
-def error_of_answer(status: int, body: bytes) -> ErrorInfo:
+def error_of_answer(status: int, body: bytes, retry_after: str | None = None) -> ErrorInfo:
     """A failed answer of a real endpoint, worded so that ``recorded_fault`` gives it again."""
     text = body[:100_000].decode("utf-8", "replace")
     try:
         text = json.dumps(json.loads(text), ensure_ascii=False)
     except (ValueError, RecursionError):
         text = text[:2000]
-    return ErrorInfo(str(status), f"Error code: {status} - {text}")
+    waits = f", retry-after {retry_after}" if retry_after else ""
+    return ErrorInfo(str(status), f"Error code: {status}{waits} - {text}")
 
 
 def _innermost(message: str) -> str:

@@ -17,13 +17,18 @@ from runtime.models.wire import Wire
 from ...conventions.shapes import messages_of, plain_content, tool_definition_of
 from ...errors import ReplayError
 
-_CONTENT: Final = {"chat": ("messages",), "responses": ("instructions", "input"), "messages": ("system", "messages")}
+_CONTENT: Final = {
+    "chat": ("messages",),
+    "completions": ("prompt",),
+    "responses": ("instructions", "input"),
+    "messages": ("system", "messages"),
+}
 """Where the messages of a body lie, by protocol."""
 _NO_PARAMETERS: Final = frozenset(
     (
-        "model", "messages", "input", "instructions", "system", "tools", "functions", "response_format", "text",
-        "output_format", "output_config", "stream", "stream_options", "user", "safety_identifier", "metadata", "store",
-        "prompt_cache_key", "include", "previous_response_id", "background", "service_tier",
+        "model", "messages", "prompt", "input", "instructions", "system", "tools", "functions", "response_format",
+        "text", "output_format", "output_config", "stream", "stream_options", "user", "safety_identifier", "metadata",
+        "store", "prompt_cache_key", "include", "previous_response_id", "background", "service_tier",
     )
 )  # fmt: skip
 """What is read elsewhere, or says how to deliver an answer and not which one."""
@@ -118,6 +123,8 @@ def read_request(
     content = {key: body[key] for key in _CONTENT[wire.name] if body.get(key) is not None}
     if _CONTENT[wire.name][-1] not in content:
         raise UnreadableRequestError(f"the body has no {_CONTENT[wire.name][-1]!r}")
+    if isinstance(body.get("prompt"), list) and len(body["prompt"]) > 1:
+        raise UnreadableRequestError("several prompts in one request have no single answer; ask for each alone")
     model = body.get("model")
     tools = body.get("tools")
     if tools is None:
@@ -133,6 +140,7 @@ def read_request(
             for key, value in body.items()
             if key not in _NO_PARAMETERS and value is not None
         },
+        api="responses" if wire.name == "responses" else None,
     )
 
 

@@ -20,7 +20,8 @@ from urllib.parse import parse_qs, unquote
 from runtime.messages import ErrorInfo, Usage
 
 from ..model import Mode
-from . import chat, messages, responses
+from . import chat, completions, messages, responses
+from .bodies import Bodies
 from .door import Door, Turn
 from .mcp import McpDesk
 from .reading import UnreadableRequestError
@@ -29,8 +30,6 @@ from .upstream import Listening, Reading, Real, Upstream
 
 logger = logging.getLogger(__name__)
 
-MOST_BYTES: Final = 64 << 20
-"""Of a request's body."""
 IDLE_S: Final = 300.0
 """How long a connection may be silent."""
 VARIABLE: Final = "/-/"
@@ -38,10 +37,17 @@ VARIABLE: Final = "/-/"
 
 _SPEAKERS: Final[dict[str, Speaker]] = {
     "/chat/completions": chat.SPEAKER,
+    "/completions": completions.SPEAKER,
     "/responses": responses.SPEAKER,
     "/messages": messages.SPEAKER,
 }
 _UNKNOWN_PATH: Final = "retrospan_unknown_path"
+COUNT_TOKENS: Final = "/messages/count_tokens"
+_WHY: Final = {
+    "/embeddings": "traces hold no vectors; lead the program's embeddings elsewhere, or take --mode live",
+    COUNT_TOKENS: "it made no such request, or tells no tokens of it",
+}
+"""More about paths that programs are likely to ask for."""
 
 Extra = Callable[[Any], dict[str, Any]]
 """A route for adapters: a JSON value to a JSON object."""
@@ -115,7 +121,7 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Bodies):
     protocol_version = "HTTP/1.1"
     server_version = "retrospan"
     sys_version = ""
@@ -134,11 +140,30 @@ class _Handler(BaseHTTPRequestHandler):
         if path is not None:
             self._get(path)
 
+    def do_HEAD(self) -> None:
+        """That the endpoint is there, which some programs look for before they ask."""
+        if self._path() is not None:
+            self._send(200, "application/json", b"")
+
+    def do_OPTIONS(self) -> None:
+        """What may be done. No other origin is let in: a page in a browser has nothing to do here."""
+        if self._path() is not None:
+            self._send(200, "application/json", b"", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"})
+
     def do_DELETE(self) -> None:
         """Passed on or refused."""
         path = self._path()
         if path is not None:
             self._unknown(path, None)
+
+    def do_PUT(self) -> None:
+        """Passed on or refused."""
+        path = self._path()
+        body = None if path is None else self._body()
+        if path is not None and body is not None:
+            self._unknown(path, body)
+
+    do_PATCH = do_PUT
 
     def do_POST(self) -> None:
         """A model request, or one of an adapter."""
@@ -154,6 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if bare == "/mcp" and self.endpoint.desk is not None:
             self._mcp(self.endpoint.desk, path, body)
+            return
+        if bare.endswith(COUNT_TOKENS) and self._count_tokens(body):
             return
         speaker = next((each for end, each in _SPEAKERS.items() if bare.endswith(end)), None)
         if speaker is None:
@@ -186,44 +213,6 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return "/" + rest[0]
 
-    def _body(self) -> bytes | None:
-        """The whole body; None, and the answer given, where it cannot be taken."""
-        if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
-            return self._chunks()
-        try:
-            size = int(self.headers.get("Content-Length") or 0)
-        except ValueError:
-            size = -1
-        if not 0 <= size <= MOST_BYTES:
-            self._refuse_body(413 if size > 0 else 400)
-            return None
-        body = self.rfile.read(size)
-        if len(body) == size:
-            return body
-        self.close_connection = True  # the client has gone in the middle
-        return None
-
-    def _chunks(self) -> bytes | None:
-        out = bytearray()
-        while True:
-            try:
-                size = int(self.rfile.readline(64).partition(b";")[0], 16)
-            except ValueError:
-                size = -1
-            if not 0 <= size <= MOST_BYTES - len(out):
-                self._refuse_body(400 if size < 0 else 413)
-                return None
-            out += self.rfile.read(size)
-            self.rfile.readline(64)
-            if size == 0:
-                return bytes(out)
-
-    def _refuse_body(self, status: int) -> None:
-        self.close_connection = True
-        what = f"is larger than {MOST_BYTES >> 20} MB" if status == 413 else "cannot be read"
-        error = {"message": f"retrospan: the body {what}", "type": "invalid_request_error"}
-        self._send(status, "application/json", json.dumps({"error": error}).encode())
-
     # Answers of our own ------------------------------------------------------------------------------------
 
     def _answer(self, speaker: Speaker, answer: Answer, body: Mapping[str, Any]) -> None:
@@ -238,6 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _fault(self, speaker: Speaker, fault: Fault) -> None:
         # Where each attempt was recorded for itself, the SDK shall go on at once as it did, else not at all.
         retry = {"retry-after-ms": "1"} if fault.may_retry else {"x-should-retry": "false"}
+        if fault.retry_after is not None:
+            retry["retry-after"] = fault.retry_after
         self._send(fault.status, "application/json", _bytes(speaker.fault(fault)), retry)
 
     def _extra(self, route: Extra, body: bytes) -> None:
@@ -280,7 +271,8 @@ class _Handler(BaseHTTPRequestHandler):
         if bare not in self.endpoint.door.unread:
             self.endpoint.door.unread.append(bare)
         if self.endpoint.upstream is None or self.endpoint.mode == "strict":
-            message = f"retrospan: no recording can answer {self.command} {bare}"
+            why = next((f": {text}" for end, text in _WHY.items() if bare.endswith(end)), "")
+            message = f"retrospan: no recording can answer {self.command} {bare}{why}"
             self._fault(chat.SPEAKER, Fault(status=404, type=_UNKNOWN_PATH, message=message))
             return
         real = self._real(path, body)
@@ -325,6 +317,17 @@ class _Handler(BaseHTTPRequestHandler):
             with real.body:
                 self._stream(real, listening.pass_through(real.blocks()))
 
+    def _count_tokens(self, body: bytes) -> bool:
+        """Answer how many tokens a request has, where the recording made that request; whether it did."""
+        try:
+            given = json.loads(body)
+            count = self.endpoint.door.tokens_of(messages.SPEAKER, given) if isinstance(given, dict) else None
+        except (ValueError, RecursionError, UnreadableRequestError):
+            return False
+        if count is not None:
+            self._send(200, "application/json", _bytes({"input_tokens": count}))
+        return count is not None
+
     # Answers of the real endpoint --------------------------------------------------------------------------
 
     def _pass_on(self, speaker: Speaker, turn: Turn, path: str, body: bytes) -> None:
@@ -349,7 +352,7 @@ class _Handler(BaseHTTPRequestHandler):
             whole = True
         finally:
             result = reading.result() if whole else (None, Usage(), None)
-            door.turned_out(turn, *result)
+            door.turned_out(turn, *result, response_id=reading.response_id)
 
     def _real(self, path: str, body: bytes | None) -> Real | OSError:
         upstream = self.endpoint.upstream
@@ -389,17 +392,6 @@ class _Handler(BaseHTTPRequestHandler):
             # Half an answer must not look whole.
             self.close_connection = True
             raise
-
-    def _send(self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for key, value in (headers or {}).items():
-            self.send_header(key, value)
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
 
 
 def _unreachable(fault: OSError) -> Fault:

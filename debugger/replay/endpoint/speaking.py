@@ -79,6 +79,8 @@ class Fault:
     code: str | None = None
     body: Mapping[str, Any] | None = None
     """The body as recorded; None where only type and message are known."""
+    retry_after: str | None = None
+    """The header of that name, as recorded."""
     may_retry: bool = False
     """The program's SDK may try again, as it did when this was recorded."""
 

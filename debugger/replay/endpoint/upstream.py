@@ -34,9 +34,12 @@ _NAMED_BY: Final = {
     "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
 }
 _OURS: Final = frozenset(
-    ("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive", "te", "upgrade")
-)
-"""Headers that belong to one connection, not to the request."""
+    (
+        "host", "connection", "content-length", "content-encoding", "transfer-encoding", "accept-encoding",
+        "keep-alive", "te", "upgrade",
+    )
+)  # fmt: skip
+"""Headers that belong to one connection, not to the request; its body is passed on unpacked."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -116,7 +119,7 @@ class Upstream:
         except urllib.error.HTTPError as fault:
             answer, status = fault, fault.code
         found: Headers = answer.headers
-        kept = tuple((k, v) for k, v in found.items() if k.lower() not in _OURS and k.lower() != "content-encoding")
+        kept = tuple((k, v) for k, v in found.items() if k.lower() not in _OURS)
         return Real(status, kept, found.get_content_type(), answer)
 
 
@@ -160,6 +163,8 @@ class Reading:
         self._kept = bytearray()
         self._error: ErrorInfo | None = None
         self._too_long = False
+        self.response_id: str | None = None
+        """The answer's own id, once it was read."""
 
     def feed(self, block: bytes) -> None:
         """The next block."""
@@ -196,13 +201,16 @@ class Reading:
     def result(self) -> tuple[Message | None, Usage, ErrorInfo | None]:
         """Message, usage, error."""
         if self._real.status >= 400:
-            return None, Usage(), error_of_answer(self._real.status, bytes(self._kept))
+            waits = next((value for key, value in self._real.headers if key.lower() == "retry-after"), None)
+            return None, Usage(), error_of_answer(self._real.status, bytes(self._kept), waits)
         if self._error is not None:
             return None, Usage(), self._error
         if self._too_long:
             return None, Usage(), ErrorInfo("too_long", "the answer was too long to be recorded")
         try:
             whole = self._assembler.whole() if self._streams else json.loads(self._kept)
+            id_ = whole.get("id")
+            self.response_id = id_ if isinstance(id_, str) else None
             reply = self._wire.reply_of(whole)
         except ModelRefusedError as refused:
             parts = (OtherPart(REFUSAL, {"content": refused.detail}),) if refused.type == "refusal" else ()

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final
 
 from runtime.journal import ReplayRow
-from runtime.messages import ErrorInfo, Outcome, Usage
+from runtime.messages import ErrorInfo, Outcome
 
 from ...errors import ReplayError
 from ..compared import change_note
@@ -106,7 +106,7 @@ def replay_program(
     origin = {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None}
     command = redacts.command(options.command)
     given = {"command": command, "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
-    trail = _trail(options, trace_file, given, origin)
+    trail = _trail(options, trace_file, given, origin, job.name)
     live = "live" in (job.mode, job.tools)
     adapters = {
         "tools": "answer",
@@ -131,11 +131,11 @@ def record_program(options: ProgramOptions, trace_file: Path) -> ProgramEnd:
     return _run(Door(trail), Upstream.of_environment(dict(options.endpoints)), "live", options, adapters)
 
 
-def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any) -> Trail:
+def _trail(options: ProgramOptions, path: Path | None, given: Any, origin: Any, run_name: str | None = None) -> Trail:
     name = Path(options.command[0]).name or options.command[0]
     script = next((Path(word).name for word in options.command[1:] if word.endswith((".py", ".js", ".mjs", ".ts"))), "")
     try:
-        return Trail(path, name=script or name, input=given, origin=origin, redaction=options.redaction)
+        return Trail(path, name=run_name or script or name, input=given, origin=origin, redaction=options.redaction)
     except OSError as fault:
         raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
 
@@ -287,7 +287,7 @@ def _report(
             *tape.comparison.notes(),
             *change_note(session.parameters.values(), is_divergence=job.compare_parameters),
         ),
-        live_usage=_sum(door.live),
+        live=tuple(door.live),
     )
 
 
@@ -295,15 +295,6 @@ def _ended(tape: Tape, exit_code: int | None) -> Ended:
     if exit_code is None:
         return "cancelled"
     return tape.session.stopped or ("failed" if exit_code else "done")
-
-
-def _sum(usages: list[Usage]) -> Usage:
-    """Tokens together; not known where no answer told them."""
-    known: dict[str, int] = {}
-    for usage in usages:
-        for name, number in usage.to_json().items():
-            known[name] = known.get(name, 0) + number
-    return Usage.from_json(known)
 
 
 def _recorded_error(recording: Recording) -> ErrorInfo | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from runtime.errors import ModelSetupError
+from runtime.errors import ModelError, ModelSetupError
 from runtime.messages import Json, Request
 from runtime.models import AnthropicModel, Model, OpenAIModel, Reply
 
@@ -89,15 +89,24 @@ class LiveModel:
         Raises: ModelError; ModelSetupError where nothing says where the model is asked.
         """
         sent = {name: value for name, value in request.parameters.items() if _is_sent(name, value)}
-        return await self._real(request.model or self.id).generate(replace(request, parameters=sent))
+        name, asked = request.model or self.id, replace(request, parameters=sent)
+        if request.api != "responses":
+            return await self._real(name).generate(asked)
+        try:
+            return await self._real(name, "responses").generate(asked)
+        except ModelError as fault:
+            if fault.status not in (404, 405, 501):
+                raise
+        # Many servers that speak chat completions do not know the newer protocol.
+        return await self._real(name).generate(asked)
 
-    def _real(self, name: str) -> Model:
+    def _real(self, name: str, api: Literal["chat", "responses"] = "chat") -> Model:
         provider = (self.recorded_provider or "openai").lower()
         place = place_of(self.recorded_provider, name, os.environ)
         name = name.removeprefix(f"{provider}/")
         if place.protocol == "anthropic":
             return AnthropicModel(name, base_url=place.base_url)
-        return OpenAIModel(name, base_url=place.base_url, api_key_env=place.api_key_env)
+        return OpenAIModel(name, base_url=place.base_url, api_key_env=place.api_key_env, api=api)
 
 
 _NOT_SENT = frozenset(("stream", "stream_options", "labels"))

@@ -234,6 +234,7 @@ class Player:
             model=asked.model,
             provider=asked.provider,
             parameters=asked.parameters,
+            api=asked.api,
         )
         model = self._means.model(asked.model, asked.provider)
         return await model_turn(context, model, request, context.next_call_id("prompt", "prompt"))

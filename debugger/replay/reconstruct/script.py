@@ -67,6 +67,7 @@ class Settings(msgspec.Struct, frozen=True):
     model: str | None
     provider: str | None
     parameters: dict[str, Json]
+    api: str | None = None
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

@@ -138,8 +138,8 @@ class _Derivation:
     def _settings(self, call: Call) -> int:
         tools = None if call.tool_definitions is None else tuple(tool.to_json() for tool in call.tool_definitions)
         schema = None if call.output_schema is None else dict(call.output_schema)
-        made = Settings(tools, schema, call.model, call.provider, dict(call.parameters))
-        key = canonical_json(json_safe([tools, schema, call.model, call.provider, made.parameters])[0])
+        made = Settings(tools, schema, call.model, call.provider, dict(call.parameters), call.api)
+        key = canonical_json(json_safe([tools, schema, call.model, call.provider, made.parameters, call.api])[0])
         if key not in self._known_settings:
             self._known_settings[key] = len(self._out.settings)
             self._out.settings.append(made)

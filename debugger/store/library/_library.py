@@ -189,20 +189,27 @@ class Library:
                 return target
             raise AssertionError("unreachable: the numbers never end")
 
-    def take_spool(self, *, cancelled: Callable[[], bool] | None = None) -> LibrarySummary:
+    def take_spool(
+        self, *, share: tuple[int, int] = (0, 1), cancelled: Callable[[], bool] | None = None
+    ) -> LibrarySummary:
         """Bring in the closed spool files that are not in the library yet, oldest first, as one segment.
 
         Where there is much, some are left waiting. The files stay. What makes few of many is left to ``tidy``, so that
         what came is seen before.
+
+        Args:
+            share: which of how many shares of the files, where several processes take at the same time.
+            cancelled: asked now and then.
 
         Raises: LibraryError: the library cannot be written.
         """
         with self._saying_what_failed(), self._catalog() as catalog:
             closed = [path for path in self.spool.iterdir() if path.name.endswith(ENDINGS) and not is_pack(path)]
             waiting = sorted(path for path in closed if not catalog.is_taken(path))
-            sizes = accumulate((path.stat().st_size for path in waiting), initial=0)
-            paths = [path for path, before in zip(waiting, sizes, strict=False) if before < _TAKEN_AT_ONCE]
-        left = len(waiting) - len(paths)
+            mine = waiting[share[0] :: share[1]]
+            sizes = accumulate((path.stat().st_size for path in mine), initial=0)
+            paths = [path for path, before in zip(mine, sizes, strict=False) if before < _TAKEN_AT_ONCE]
+        left = len(mine) - len(paths)
         with self._workshop() as workshop:
             return replace(self._load(paths, "spool", None, cancelled, workshop), waiting=left)
 

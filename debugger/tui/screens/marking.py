@@ -1,11 +1,17 @@
-"""Marking traces in the list, and comparing the marked ones."""
+"""Marking traces in the list, comparing the marked ones, and counting over them or over what is listed."""
 
 from __future__ import annotations
 
+from ...analysis.numbers import condition_of
+from ...analysis.text import plural
+from ...analysis.traces import TraceLine, trace_name
+from ...store.rows import NumbersBy, NumbersRow
 from ..session import Session
+from ..widgets.filter_line import FilterLine
 from ..widgets.trace_list import TraceList
 from .base import PaneScreen
 from .compare import CompareScreen
+from .numbers import NumbersScreen, Scope
 
 
 class MarkingScreen(PaneScreen):
@@ -22,6 +28,25 @@ class MarkingScreen(PaneScreen):
         table.mark(row.trace_id)
         table.cursor += 1
         self.draw_header()
+
+    def action_numbers(self) -> None:
+        """Count over the marked traces, else over those that are shown, else over all."""
+        table = self.query_one(TraceList)
+        marked = [row for row in table.traces if row.trace_id in table.marked]
+        shown = marked or [line.row for line in table.lines if isinstance(line, TraceLine)]
+        if not shown:
+            self.say("There is no trace to count.")
+            return
+        is_all = len(shown) == len(table.traces)
+        which = "marked" if marked else "all" if is_all else "those that the filter leaves"
+        title = f"{plural(len(shown), 'trace')}, {which}" if len(table.traces) > 1 else trace_name(shown[0].name)
+        self.app.push_screen(NumbersScreen(self._session, Scope(title, shown, is_all), self._show_calls))
+
+    def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:
+        line, condition = self.query_one(FilterLine), condition_of(row, by)
+        kept = "" if line.text.startswith("sql:") or not line.text else f"({line.text}) "
+        line.text = kept + condition
+        line.add_class("-open")
 
     def action_compare(self) -> None:
         """Compare the two marked traces, or the one that is marked, or the origin, with the one under the cursor."""

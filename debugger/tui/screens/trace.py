@@ -19,7 +19,7 @@ from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.request_view import events_document, request_document
 from ...analysis.rhythm import Rhythm, rhythm_of
-from ...analysis.text import duration, plural
+from ...analysis.text import duration, plural, width_of
 from ...analysis.timeline import Axis, zoomed
 from ...analysis.traces import trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest, context_growth
@@ -34,7 +34,9 @@ from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
+from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
+from .judging import MOST_JUDGED
 from .notes import NotesScreen, issues_document
 from .thread import ThreadScreen
 from .trace_findings import TraceFindings
@@ -50,8 +52,11 @@ _ENDED = {
     "cancelled": "cancelled",
 }
 
-MOST_JUDGED = 5_000
-"""Spans of a trace whose fidelity is found out on opening; of larger ones it stands with each state."""
+COUNTING = "fidelity: counting…"
+LATER_JUDGED_S = 1.0
+"""Seconds until the fidelity of a large trace is counted: first come its spans and the first keys."""
+MOST_COUNTED = 200_000
+"""Spans of a trace whose fidelity is counted at all; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -110,7 +115,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
         self._fidelity: Latest[str, str] = Latest(
-            self, "fidelity", session.fidelity, self._show_fidelity, self._no_family
+            self, "fidelity", session.fidelity, self._show_fidelity, self._not_judged
         )
         self._faithful = ""
         """How faithful the trace is, once that was found out."""
@@ -146,6 +151,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
         self.set_class(event.size.width < NARROW, "-narrow")
+        self.draw_header()
         self.call_after_refresh(self.draw_time)
 
     def on_screen_resume(self) -> None:
@@ -156,7 +162,13 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     # Header.
 
     def header(self) -> Iterable[Drawable]:
-        """The trace's name and its numbers."""
+        """The trace's name and its numbers, as many as there is room for."""
+        said = list(self._said_first())
+        taken = sum(width_of(run.text) for run in (*said, *self.header_right()))
+        facts = trace_facts(self.row, self.size.width - taken)
+        return (*said, *(Run(f" · {fact}", "dim") for fact in facts))
+
+    def _said_first(self) -> Iterable[Drawable]:
         sign = "↺ " if self.row.origin_trace_id else ""
         yield Run(f" {sign}{trace_name(self.row.name)}", "strong")
         if self.row.errors:
@@ -166,9 +178,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
         if self._faithful:
-            yield Run(f"  {self._faithful}", "good" if self._faithful == "exact" else "warning")
-        for fact in trace_facts(self.row):
-            yield Run(f" · {fact}", "dim")
+            yield Run(f"  {self._faithful}", FIDELITY_STYLES.get(self._faithful, "dim"))
 
     def header_right(self) -> Iterable[Drawable]:
         """The branches of the recording, and which one this is."""
@@ -285,10 +295,21 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
-        if 0 < len(model.forest) <= MOST_JUDGED:
-            self._fidelity.ask(self.row.trace_id)
+        self._judge(len(model.forest))
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
+
+    def _judge(self, spans: int) -> None:
+        if 0 < spans <= MOST_JUDGED:
+            self._fidelity.ask(self.row.trace_id)
+        elif MOST_JUDGED < spans <= MOST_COUNTED and not self._faithful:
+            self._faithful = COUNTING
+            self.draw_header()
+            self.set_timer(LATER_JUDGED_S, lambda: self._fidelity.ask(self.row.trace_id))
+
+    def _not_judged(self, trace_id: str, error: Exception) -> None:
+        self._show_fidelity(trace_id, "")
+        self._no_family(trace_id, error)
 
     def _show_fidelity(self, _: str, word: str) -> None:
         self._faithful = word

@@ -13,15 +13,18 @@ from textual.binding import Binding
 
 from ...analysis.filter_fields import SPAN_FIELDS, complete, span_filter, span_values
 from ...analysis.filter_language import Completion, Filter, FilterError
+from ...analysis.numbers import filter_of
 from ...analysis.problem import problem_of
 from ...analysis.rhythm import next_in
+from ...analysis.traces import trace_name
 from ...analysis.tree import Forest, with_ancestors
-from ...errors import QueryCancelledError
-from ...store.rows import TraceRow
+from ...store.rows import NumbersBy, NumbersRow, TraceRow
 from ..latest import Latest
 from ..session import Session
 from ..widgets.drawn import Run
 from ..widgets.filter_line import FilterLine
+from .filtering import answered, told_at_its_place
+from .numbers import NumbersScreen, Scope
 from .trace_base import TraceBase
 
 
@@ -100,6 +103,7 @@ class TraceSearch(TraceBase):
     def search_changed(self, text: str) -> None:
         """Search as it is typed."""
         self._session.stop_search()
+        self._session.sql.stop()
         self._found = None
         if not text.strip():
             self._search.drop()
@@ -127,6 +131,7 @@ class TraceSearch(TraceBase):
         forest, wanted = question.forest, question.wanted
         held = self._session.search(wanted.texts, self.row.trace_id) if wanted.texts else {}
         found: dict[str, Any] = {text: frozenset(seq for _, seq in spans) for text, spans in held.items()}
+        found |= answered(self._session.sql, wanted, self.row.trace_id)
         matches = array("i", [i for i, row in enumerate(forest.rows) if wanted.test(row, found)])
         marked = bytearray(len(forest))
         for index in matches:
@@ -145,9 +150,9 @@ class TraceSearch(TraceBase):
             self._first_match()
         self.draw_search()
 
-    def _no_matches(self, _: SearchQuestion, error: Exception) -> None:
+    def _no_matches(self, question: SearchQuestion, error: Exception) -> None:
         self._goes_on = False
-        if not isinstance(error, QueryCancelledError):
+        if not told_at_its_place(self.search_line, question.wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
         self.draw_search()
 
@@ -208,6 +213,15 @@ class TraceSearch(TraceBase):
             self.timeline.action_jump_kind("error", step)
         elif self._found is not None and not self.timeline.jump(self._found.matches, step):
             self.say("Nothing in this trace matches.")
+
+    def action_numbers(self) -> None:
+        """Count the calls of this trace; a row leads to a search for its calls."""
+        scope = Scope(trace_name(self.row.name), (self.row,), is_all=False)
+        self.app.push_screen(NumbersScreen(self._session, scope, self._show_calls))
+
+    def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:
+        self._goes_on = True
+        self.search_line.text = filter_of(row, by)
 
     def action_only(self) -> None:
         """Show only the matches and what is above them, or everything again."""

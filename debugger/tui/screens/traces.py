@@ -25,6 +25,8 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
+from .filtering import answered, told_at_its_place
+from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces
 from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
@@ -63,6 +65,7 @@ class TracesScreen(MarkingScreen):
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
         self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
         self._receiver: Status | None = None
@@ -122,7 +125,7 @@ class TracesScreen(MarkingScreen):
         if done.bytes_total:
             text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
         took = self._clock() - self._began
-        return f"{text}, {done.spans / took:,.0f} spans/s" if took > _RATE_AFTER else text
+        return f"{text}, {plural(round(done.spans / took), 'span')}/s" if took > _RATE_AFTER else text
 
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
@@ -131,6 +134,7 @@ class TracesScreen(MarkingScreen):
 
     def _draw(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        self._judging.look()
         self.draw_header()
         self.offer_keys()
 
@@ -154,6 +158,7 @@ class TracesScreen(MarkingScreen):
         """Start to load."""
         super().on_mount()
         self.query_one(TraceList).focus()
+        self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
         if self._session.is_library or self._files is not None:
             self.set_interval(POLL_S, self._look)
@@ -177,6 +182,9 @@ class TracesScreen(MarkingScreen):
         if version != self._version:
             self._version = version
             self._list.ask(None)
+            wanted = self.query_one(TraceList).arrangement.wanted
+            if wanted.texts or wanted.conditions:
+                self._bodies.ask(wanted)  # What has come may hold it too.
         if receiver != self._receiver:
             before, self._receiver = self._receiver, receiver
             if receiver is not None and receiver.problem and (before is None or before.problem != receiver.problem):
@@ -276,8 +284,9 @@ class TracesScreen(MarkingScreen):
         except FilterError as mistake:
             event.line.show_mistake(mistake)  # The last filter that was understood stays.
             return
-        if wanted.texts:
-            self._session.stop_search()
+        self._session.stop_search()
+        self._session.sql.stop()
+        if wanted.texts or wanted.conditions:
             self._bodies.ask(wanted)
             self.draw_header()
         else:
@@ -291,14 +300,17 @@ class TracesScreen(MarkingScreen):
         self._draw()
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        found = self._session.search(wanted.texts, None)
-        return {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in found.items()}
+        held = self._session.search(wanted.texts, None) if wanted.texts else {}
+        found = {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in held.items()}
+        return found | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
         self._arrange(wanted=wanted, found=found)
 
-    def _not_searched(self, _: Filter, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
+    def _not_searched(self, wanted: Filter, error: Exception) -> None:
+        self.draw_header()
+        if not told_at_its_place(self.query_one(FilterLine), wanted, error):
+            self.say(problem_of(error, "").sentence, warning=True)
 
     def _complete(self, text: str) -> Completion:
         return complete(text, TRACE_FIELDS, trace_values(self.query_one(TraceList).traces))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from ...analysis.document import Style
 from ...analysis.text import cost, fit, plural
 from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
 from .drawn import Drawable, Drawn, Run, key_for
 
+FIDELITY_STYLES: Mapping[str, Style] = {"exact": "good", "inferred": "warning", "missing": "warning"}
+
 _STARTED = 15
 """Cells of a date; one of another year is longer."""
+
+
+_LEAST_NAME = 18
+"""Cells that a trace's name keeps before another column is shown."""
+
+_FIRST = ("took", "calls", "errors", "cost", "tokens in/out", "service", "spans", "fidelity", "source")
+"""Columns as they are left out where room is short, the last ones first."""
 
 
 class TraceList(Drawn):
@@ -27,11 +37,30 @@ class TraceList(Drawn):
         self.empty_text: tuple[str, ...] = ("Loading…",)
         self.marked: tuple[str, ...] = ()
         """Ids of marked traces, in the order in which they were marked."""
+        self.fidelity: Mapping[str, str] = {}
+        """How faithful each trace is that has been judged."""
 
     def show(self, traces: Sequence[TraceRow]) -> None:
         """Show these traces, keeping the cursor on its trace."""
         self.traces = tuple(traces)
         self.rearrange()
+
+    def in_view(self) -> Iterator[TraceRow]:
+        """The traces on the screen, from the top."""
+        top = self.scroll_offset.y
+        for line in self.lines[top : top + self.size.height]:
+            if isinstance(line, TraceLine):
+                yield line.row
+
+    @property
+    def shows_fidelity(self) -> bool:
+        """False where its column has no room."""
+        return any(name == "fidelity" for name, _, _ in self.columns(self._row_width))
+
+    def show_fidelity(self, fidelity: Mapping[str, str]) -> None:
+        """Show how faithful the traces are."""
+        self.fidelity = fidelity
+        self.refresh()  # The words are part of the rows' keys; the cursor may be out of view, and stays there.
 
     def mark(self, trace_id: str) -> None:
         """Mark a trace, or take its mark away."""
@@ -59,18 +88,26 @@ class TraceList(Drawn):
 
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
-        wanted: list[tuple[str, int, bool, int]] = [
-            ("started", self._started, False, 0),
-            ("service", 14, False, 110),
-            ("took", 9, True, 40),
-            ("spans", 6, True, 104),
-            ("calls", 14, False, 64),
-            ("errors", 8, False, 58),
-            ("tokens in/out", 15, True, 98),
-            ("cost", 9, True, 86),
-            ("source", 16, False, 150),
-        ]
-        return [(name, cells, right) for name, cells, right, needed in wanted if width >= needed]
+        wanted: dict[str, tuple[int, bool]] = {
+            "started": (self._started, False),
+            "service": (14, False),
+            "took": (9, True),
+            "spans": (6, True),
+            "calls": (14, False),
+            "errors": (8, False),
+            "tokens in/out": (15, True),
+            "cost": (9, True),
+            "fidelity": (8, False),
+            "source": (16, False),
+        }
+        room = width - 2 - _LEAST_NAME - wanted["started"][0] - 2
+        fitting = {"started"}
+        for name in _FIRST:
+            cells = wanted[name][0] + 2
+            if name not in fitting and cells <= room:
+                fitting.add(name)
+                room -= cells
+        return [(name, *wanted[name]) for name in wanted if name in fitting]
 
     @property
     def _row_width(self) -> int:
@@ -91,7 +128,8 @@ class TraceList(Drawn):
         for name, cells, right in self._with_name(width):
             label = name + (arrow if name == sorted_by else "")
             out.append(Run(fit(label, cells, right=right) + "  ", "strong" if name == sorted_by else "dim"))
-        return tuple(out)
+        # The gap after the last column is no text that could be cut.
+        return (*out[:-1], Run(out[-1].text.rstrip(), out[-1].style))
 
     def _with_name(self, width: int) -> list[tuple[str, int, bool]]:
         columns = self.columns(width)
@@ -101,7 +139,9 @@ class TraceList(Drawn):
     def row_key(self, row: int) -> Hashable:
         """The trace as it is now, and whether it is marked."""
         line = self.lines[row]
-        return line, isinstance(line, TraceLine) and line.row.trace_id in self.marked
+        if isinstance(line, GroupLine):
+            return line, False, ""
+        return line, line.row.trace_id in self.marked, self.fidelity.get(line.row.trace_id, "")
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
@@ -126,6 +166,9 @@ class TraceList(Drawn):
             return (sign, Run(fit(line.name, room), "dim" if line.is_replay else "strong"))
         if name == "errors":
             return (Run(fit(f"✗{trace.errors:,}" if trace.errors else "", cells), "error"),)
+        if name == "fidelity":
+            word = self.fidelity.get(trace.trace_id, "")
+            return (Run(fit(word, cells), FIDELITY_STYLES.get(word, "")),)
         if name == "calls":
             return _counted(counts_of(trace), cells)
         text = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import socket
@@ -9,11 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from debugger.replay.endpoint import server
+from debugger.replay.endpoint import bodies
 from debugger.replay.recording import Recording
+from runtime.messages import ErrorInfo, Usage
 
 from .doors import replaying, statuses
-from .recorded import recorded_chat
+from .recorded import recorded_chat, says, turn, user
 
 
 @pytest.fixture
@@ -34,6 +36,7 @@ def post(endpoint, path, body, headers=None, token=None):
 
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+PACKED = gzip.compress(json.dumps(ASKED).encode(), mtime=0)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions", "/openai/v1/chat/completions"])
@@ -84,7 +87,7 @@ def test_odd_messages_are_a_miss_not_a_crash(endpoint, messages):
 
 
 def test_a_body_that_is_too_large_is_refused_unread(endpoint):
-    headers = {"Content-Length": str(server.MOST_BYTES + 1)}
+    headers = {"Content-Length": str(bodies.MOST_BYTES + 1)}
     status, answer, found = post(endpoint, "/v1/chat/completions", b"", headers)
     assert (status, found["Connection"]) == (413, "close")
     assert b"larger than" in answer
@@ -99,6 +102,81 @@ def test_a_body_in_chunks_is_read(endpoint):
     )
     assert connection.getresponse().status == 200
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("packing", "body", "status"),
+    [
+        ("gzip", PACKED, 200),
+        ("gzip", PACKED[:-9], 400),
+        ("br", b"x", 415),
+    ],
+    ids=["whole", "cut off", "unknown"],
+)
+def test_a_packed_body_is_unpacked_or_refused(endpoint, packing, body, status):
+    found, answer, _ = post(endpoint, "/v1/chat/completions", body, {"Content-Encoding": packing})
+    assert found == status, answer
+
+
+def test_what_unpacks_to_too_much_is_refused():
+    with pytest.raises(bodies.BodyError) as refused:
+        bodies.unpacked(gzip.compress(bytes(2000)), "gzip", 1000)
+    assert refused.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("HEAD", ""), ("HEAD", "/v1/models"), ("OPTIONS", "/v1/chat/completions")]
+)
+def test_that_it_is_there_is_told_without_a_body(endpoint, method, path):
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    for token, status in ((endpoint.token, 200), ("x", 404)):
+        connection.request(method, f"/{token}{path or '/'}")
+        answer = connection.getresponse()
+        assert answer.status == status
+        assert not {key.lower() for key, _ in answer.getheaders()} & {"access-control-allow-origin"}
+        answer.read()
+        connection.close()
+
+
+def test_legacy_completions_are_answered_by_plain_text():
+    with replaying(Recording("a" * 32, [turn(1, (user("Once upon"),), says(" a time"))], [])) as running:
+        asked = {"model": "m", "prompt": ["Once upon"], "max_tokens": 9}
+        status, body, _ = post(running, "/v1/completions", asked | {"stream": True})
+        assert status == 200
+        first = json.loads(body.decode().partition("\n\n")[0].removeprefix("data: "))
+        assert first["choices"][0]["text"] == " a time"
+        assert post(running, "/v1/completions", asked | {"prompt": ["a", "b"]})[0] == 400
+
+
+def test_tokens_are_counted_where_the_recording_tells_them():
+    calls = [turn(1, (user("hi"),), says("hello"), usage=Usage(input_tokens=11))]
+    with replaying(Recording("a" * 32, calls, [])) as running:
+        path = "/v1/messages/count_tokens"
+        assert json.loads(post(running, path, ASKED)[1]) == {"input_tokens": 11}
+        status, body, _ = post(running, path, ASKED | {"messages": [{"role": "user", "content": "else"}]})
+        assert (status, "no such request" in body.decode()) == (404, True)
+        assert post(running, "/v1/messages", ASKED)[0] == 200, "counting uses up no answer"
+
+
+def test_a_response_goes_on_from_the_one_that_it_names():
+    calls = [
+        turn(1, (user("hi"),), says("hello")),
+        turn(2, (user("hi"), says("hello"), user("more")), says("that is all")),
+    ]
+    with replaying(Recording("a" * 32, calls, [])) as running:
+        first = json.loads(post(running, "/v1/responses", {"model": "m", "input": "hi"})[1])
+        asked = {"model": "m", "input": "more", "previous_response_id": first["id"]}
+        second = json.loads(post(running, "/v1/responses", asked)[1])
+        assert second["output"][0]["content"][0]["text"] == "that is all"
+
+
+def test_a_refusal_tells_what_its_provider_told():
+    words = "Error code: 429, retry-after 20 - {'error': {'message': 'slow down'}}"
+    failed = turn(1, (user("hi"),), says(""), output_messages=None, error=ErrorInfo("429", words))
+    with replaying(Recording("a" * 32, [failed], [])) as running:
+        status, body, headers = post(running, "/v1/chat/completions", ASKED)
+        assert (status, headers["retry-after"], headers["retry-after-ms"]) == (429, "20", "1")
+        assert json.loads(body)["error"]["message"] == "slow down"
 
 
 def test_a_slow_client_holds_up_nobody(endpoint):
