@@ -161,7 +161,7 @@ def _summary_text(
     names = {row.trace_id: row.name for row in rows}
     good, bad = [], []
     for report in reports:
-        title = f"{report.job.trace_id[:12]}  {visible(names.get(report.job.trace_id, ''))}"
+        title = visible(f"{report.job.trace_id[:12]}  {names.get(report.job.trace_id, '')}")
         if is_yes(report):
             good.append(f"{headline(report).text}  {title}  {counts_text(report.calls)}\n")
         else:
