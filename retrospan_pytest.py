@@ -30,6 +30,7 @@ class ReplayFixture:
         command: Sequence[str] = (),
         tools: Sequence[str] = (),
         run_tools: bool = False,
+        together: bool = False,
         ignore: Sequence[str] = (),
         redact: Sequence[str] = (),
         options: Sequence[str] = (),
@@ -44,6 +45,7 @@ class ReplayFixture:
             command: a program to run instead, such as ``["python", "agent.py"]``; ``python`` is this interpreter.
             tools: ``NAME=FILE.py:FUNCTION`` of plain functions of the program that are tools.
             run_tools: agree that tools which nothing answers really run.
+            together: all traces of the file are of one run of the program.
             ignore: rules for what may differ: ``dates``, ``ids``, ``/pattern/`` or a path.
             redact: the rules with which the trace was redacted.
             options: further words for ``retrospan replay``.
@@ -57,6 +59,7 @@ class ReplayFixture:
         for name, several in (("--tool", tools), ("--ignore", ignore), ("--redact", redact)):
             words += [word for value in several for word in (name, value)]
         words += ["--run-tools"] if run_tools else []
+        words += ["--together"] if together else []
         return self._run(words, list(command), timeout_s)
 
     def _run(self, words: list[str], command: list[str], timeout_s: float) -> dict[str, Any]:

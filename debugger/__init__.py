@@ -1,8 +1,8 @@
 """Retrospan, the desktop app: importers, store, analysis, replay, screens and the command line.
 
 ``runtime`` is a common name, so the sibling package is bound here by its place on disk: a user's own ``runtime.py``
-or a
-PYTHONPATH cannot take its place in this process. What cannot be helped: code that imported another ``runtime`` before.
+or a PYTHONPATH
+cannot take its place in this process. What cannot be helped: code that imported another ``runtime`` before.
 """
 
 from __future__ import annotations

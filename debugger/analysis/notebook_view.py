@@ -19,8 +19,8 @@ class KeptNote(NoteLike, Protocol):
     def note_id(self) -> int: ...  # noqa: D102
 
 
-def notebook_document(notes: Iterable[KeptNote]) -> Document:
-    """All notes; each block's key is ``note`` and the note's number."""
+def notebook_document(notes: Iterable[KeptNote], pins: str = "P", writes: str = "a") -> Document:
+    """All notes; each block's key is ``note`` and the note's number. Where there is none, the keys that make some."""
     out = Builder()
     for note in notes:
         head = (
@@ -34,6 +34,6 @@ def notebook_document(notes: Iterable[KeptNote]) -> Document:
     if not out.blocks:
         out.line(Piece("Nothing is pinned yet.", "strong"))
         out.gap()
-        out.line(Piece("P", "key"), " pins what is under the cursor: a span, a text, the trail of a phrase, a page")
-        out.line(Piece("a", "key"), " writes a note of your own here")
+        out.line(Piece(pins, "key"), " pins what is under the cursor: a span, a text, the trail of a phrase, a page")
+        out.line(Piece(writes, "key"), " writes a note of your own here")
     return out.document("notebook")

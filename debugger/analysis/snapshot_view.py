@@ -204,6 +204,7 @@ def snapshot_document(
     plan: ReplayPlan | None,
     changes: Sequence[StateChange] | None = None,
     since: str = "",
+    replay_key: str = "r",
 ) -> Document:
     """The snapshot as lines: where the cut is, what changed, what a replay would do, the frames, then each in full.
 
@@ -213,6 +214,7 @@ def snapshot_document(
         plan: of a replay from here, where one was made.
         changes: what differs from another state; None where there is no other.
         since: which state that is, in words.
+        replay_key: what starts a replay.
     """
     out = Builder()
     where = view.place or (f"{view.anchor} {one_line(span_name)}" if view.span_id else "at the end of the trace")
@@ -225,7 +227,7 @@ def snapshot_document(
     if changes is not None:
         changes_into(out, changes, f"changed since {since}")
     if plan is not None:
-        _plan(out, plan)
+        _plan(out, plan, replay_key)
     out.heading("frames")
     for frame in view.frames:
         _row(out, frame)
@@ -239,7 +241,7 @@ def snapshot_document(
     return out.document(where)
 
 
-def _plan(out: Builder, plan: ReplayPlan) -> None:
+def _plan(out: Builder, plan: ReplayPlan, key: str) -> None:
     out.heading("a replay from here")
     out.text("plan", plan.sentence, indent=2)
     if plan.problem:
@@ -247,7 +249,7 @@ def _plan(out: Builder, plan: ReplayPlan) -> None:
     if plan.warning:
         out.text("warning", plan.warning, style="warning", indent=2, first=(Piece("! ", "warning"),))
     if not plan.problem:
-        out.line(Piece("r", "key"), Piece(" starts it, after asking", "dim"), indent=2)
+        out.line(Piece(key, "key"), Piece(" starts it, after asking", "dim"), indent=2)
 
 
 def _row(out: Builder, frame: FrameView) -> None:

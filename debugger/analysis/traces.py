@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ..store.rows import TraceRow
 from .filter_fields import trace_filter
 from .filter_language import Filter
-from .text import clock, cost, count, duration, one_line, plural
+from .text import clock, cost, count, duration, one_line, plural, width_of
 
 Sort: TypeAlias = Literal["started", "name", "took", "tokens", "cost", "errors"]
 
@@ -191,11 +191,17 @@ def trace_name(name: str) -> str:
     return one_line(next((name[len(o) :] for o in _OPERATIONS if name.startswith(o) and len(name) > len(o)), name))
 
 
-def trace_facts(row: TraceRow) -> list[str]:
-    """What the header of a trace says after its name, the most useful first."""
-    facts = [clock(row.start_unix_nano), _took(row), plural(row.spans, "span")]
+def trace_facts(row: TraceRow, room: int) -> list[str]:
+    """What the header of a trace says after its name, each after `` · ``: what fits into the room, whole.
+
+    The list says the date, and the timeline how many spans there are, so these are left out first.
+    """
+    facts = {"date": clock(row.start_unix_nano), "took": _took(row), "spans": plural(row.spans, "span")}
     if row.input_tokens is not None or row.output_tokens is not None:
-        facts.append(f"{tokens_of(row)} tok")
+        facts["tokens"] = f"{tokens_of(row)} tok"
     if row.cost_nano_usd is not None:
-        facts.append(cost(row.cost_nano_usd))
-    return facts
+        facts["cost"] = cost(row.cost_nano_usd)
+    for name in ("date", "spans", "tokens", "cost"):
+        if sum(width_of(fact) + 3 for fact in facts.values()) > room:
+            facts.pop(name, None)
+    return list(facts.values())

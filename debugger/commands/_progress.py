@@ -66,7 +66,7 @@ def progress_text(progress: LoadProgress, seconds: float) -> str:
         parts.append(f"{min(done * 100 // total, 100)} % of {size(total)}")
     parts.append(plural(progress.spans, "span"))
     if seconds >= _RATE_AFTER_S:
-        parts.append(f"{progress.spans / seconds:,.0f} spans/s")
+        parts.append(f"{plural(round(progress.spans / seconds), 'span')}/s")
         if total and 0 < done < total:
             left = int(seconds * (total - done) / done) + 1
             parts.append(f"{f'{left} s' if left < _MINUTE_S else duration(left * 1_000_000_000)} left")

@@ -33,11 +33,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         ("--redact", "RULE", secrets),
     ):
         parser.add_argument(name, metavar=metavar, action="append", default=[], help=what)
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the traces of the input are of one run of the program, and answer it as one recording",
+    )
     parser.add_argument("--run-tools", action="store_true", help="agree that tools which nothing answers really run")
 
 
 def run(args: Namespace) -> int:
     """Write the test and its trace."""
+    from ..analysis.text import plural
     from ..replay.endpoint.ignore import ignoring
     from ..replay.export import export_trace
     from ..replay.redact import Redaction
@@ -51,19 +57,26 @@ def run(args: Namespace) -> int:
         raise ReplayError(f"{test} is there already", hint="name another file, or remove it")
     redaction = Redaction.of(args.redact)
     ignoring(args.ignore)
+    if args.together and (args.trace or not args.program or not args.paths):
+        raise ReplayError(
+            "--together is for whole files and a program", hint="name the files, and the program after --"
+        )
     store, summary = load_input(args)
     with store:
-        trace_id = chosen_trace(store, args)
-        recording = recording_of(store, trace_id)
+        every = [row.trace_id for row in reversed(store.traces())] if args.together else [chosen_trace(store, args)]
+        trace_id = every[0]
+        recording = recording_of(store, trace_id, together=args.together)
         arguments = _arguments(args, recording, test.parent, redaction)
         trace = test.with_name(f"{test.stem.removeprefix('test_')}-test.otlp.jsonl")
-        count = export_trace(trace, store.whole_spans(trace_id), store.logs(trace_id), redaction)
+        spans = [span for each in every for span in store.whole_spans(each)]
+        logs = {span_id: records for each in every for span_id, records in store.logs(each).items()}
+        count = export_trace(trace, spans, logs, redaction)
         name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
     try:
-        test.write_text(_source(trace.name, trace_id, name, arguments), encoding="utf-8")
+        test.write_text(_source(trace.name, None if args.together else trace_id, name, arguments), encoding="utf-8")
     except OSError as fault:
         raise ReplayError(f"{test}: cannot be written ({(fault.strerror or '').lower()})") from fault
-    say(f"{test} replays {trace}" + (f"; {count} spans were redacted" if redaction.rules else ""))
+    say(f"{test} replays {trace}" + (f"; {plural(count, 'span')} redacted" if redaction.rules else ""))
     return exit_code(args, summary)
 
 
@@ -85,6 +98,7 @@ def _arguments(args: Namespace, recording: Recording, folder: Path, redaction: R
         out |= {
             "tools": [_tool_from(word, folder) for word in args.tool],
             "run_tools": args.run_tools,
+            "together": args.together,
             "ignore": args.ignore,
         }
     else:
@@ -116,13 +130,15 @@ def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
-def _source(trace: str, trace_id: str, name: str, arguments: dict[str, object]) -> str:
+def _source(trace: str, trace_id: str | None, name: str, arguments: dict[str, object]) -> str:
+    if trace_id is not None:
+        arguments = {"trace_id": trace_id, **arguments}
     shown = "".join(f",\n        {key}={_literal(value)}" for key, value in arguments.items())
     function = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")[:60] or "the_trace"
     return (
         f'"""Replays {trace}: nothing is asked of a model, and what was recorded must come out again."""\n\n\n'
         f"def test_replay_of_{function}(retrospan):\n"
-        f"    retrospan.replay(\n        {_literal(trace)},\n        trace_id={_literal(trace_id)}{shown},\n    )\n"
+        f"    retrospan.replay(\n        {_literal(trace)}{shown},\n    )\n"
     )
 
 

@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
         finally:
             progress.clear()
         folder = library.folder
-    if not summary.spans and not summary.known and not summary.was_cancelled:
+    if not summary.spans + summary.logs and not summary.known and not summary.was_cancelled:
         raise UnreadableInputError(nothing_read(args.paths, summary))
     if summary.skipped:
         sys.stderr.write(f"retrospan: {skipped_line(summary.skipped)}\n")
@@ -70,7 +70,10 @@ def run(args: Namespace) -> int:
 def _said(summary: LibrarySummary) -> str:
     from ..analysis.text import duration, plural
 
-    parts = [f"loaded {plural(summary.spans, 'span')} of {plural(summary.new_traces, 'trace')}"]
+    if summary.logs and not summary.spans:
+        parts = [f"loaded {plural(summary.logs, 'log record')}, read with their spans once those are there"]
+    else:
+        parts = [f"loaded {plural(summary.spans, 'span')} of {plural(summary.new_traces, 'trace')}"]
     if summary.known:
         number = len(summary.known)
         parts.append(f"{plural(number, 'file')} {'was' if number == 1 else 'were'} in the library already")

@@ -313,12 +313,14 @@ def progress() -> Callable[[ReplayRow], None]:
     """A line on the terminal that counts the calls of the replay; nothing where standard error is no terminal."""
     if not sys.stderr.isatty():
         return lambda row: None
+    from ..analysis.text import plural
+
     settled = 0
 
     def count(row: ReplayRow) -> None:
         nonlocal settled
         settled += row.status != "running"
-        sys.stderr.write(f"\r\x1b[Kreplaying: {settled} calls\r")
+        sys.stderr.write(f"\r\x1b[Kreplaying: {plural(settled, 'call')}\r")
         sys.stderr.flush()
 
     return count

@@ -118,6 +118,10 @@ def earlier_values(pairs: object) -> tuple[tuple[str, Any], ...]:
     return tuple((pair["key"], any_value(pair.get("value"))) for i, pair in enumerate(keyed) if last[pair["key"]] != i)
 
 
+_EVENT_PLACED: Final = frozenset(("name", "timeUnixNano", "attributes"))
+_LINK_PLACED: Final = frozenset(("traceId", "spanId", "attributes"))
+
+
 def span_events(items: object) -> tuple[SpanEvent, ...]:
     """The events of a span, in the order of the input."""
     if not isinstance(items, list):
@@ -127,6 +131,7 @@ def span_events(items: object) -> tuple[SpanEvent, ...]:
             name=item["name"] if isinstance(item.get("name"), str) else "",
             time_unix_nano=integer(item.get("timeUnixNano")) or 0,
             attributes=key_values(item.get("attributes")),
+            extra={key: value for key, value in item.items() if key not in _EVENT_PLACED},
         )
         for item in items
         if isinstance(item, dict)
@@ -142,6 +147,7 @@ def span_links(items: object) -> tuple[SpanLink, ...]:
             trace_id=str(item.get("traceId", "")),
             span_id=str(item.get("spanId", "")),
             attributes=key_values(item.get("attributes")),
+            extra={key: value for key, value in item.items() if key not in _LINK_PLACED and value not in ("", 0)},
         )
         for item in items
         if isinstance(item, dict)

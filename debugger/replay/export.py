@@ -44,10 +44,14 @@ def export_trace(
         shown = redacted(whole, redaction)
         count += shown != whole
         lines.append(encode_request([shown]) + "\n")
+    is_ours = False
     try:
         with path.open("x", encoding="utf-8", errors="replace") as file:
+            is_ours = True
             file.writelines(lines)
     except OSError as fault:
+        if is_ours:
+            path.unlink(missing_ok=True)
         raise ReplayError(f"{path}: cannot be written ({(fault.strerror or '').lower()})") from fault
     return count
 
@@ -72,10 +76,17 @@ def redacted(span: Span, redaction: Redaction) -> Span:
         status_message=redaction.text(span.status_message),
         attributes=attributes(span.attributes),
         events=tuple(
-            replace(event, name=redaction.text(event.name), attributes=attributes(event.attributes))
+            replace(
+                event,
+                name=redaction.text(event.name),
+                attributes=attributes(event.attributes),
+                extra=attributes(event.extra),
+            )
             for event in span.events
         ),
-        links=tuple(replace(link, attributes=attributes(link.attributes)) for link in span.links),
+        links=tuple(
+            replace(link, attributes=attributes(link.attributes), extra=attributes(link.extra)) for link in span.links
+        ),
         resource=attributes(span.resource),
         scope_name=redaction.text(span.scope_name),
         extra=attributes(span.extra),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._begin import begin
 from .rows import IssueRow, LoadProgress, SpanRow, TraceRow
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in __all__:
+        begin()
     if name in ("LoadSummary", "Store", "console_over"):
         from . import _store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -55,12 +55,26 @@ def _context(
 ) -> tuple[dict[str, Any], str, str, dict[str, Any]]:
     fields, named = load_text(resource), load_text(scope)
     attributes = key_values(fields.get("attributes")) if isinstance(fields, dict) else {}
-    return attributes, text_field(named, "name"), text_field(named, "version"), _object(extra)
+    more = _object(extra) | _rest(fields, "resource") | _rest(named, "scope")
+    return attributes, text_field(named, "name"), text_field(named, "version"), more
 
 
 def span_from_row(row: Sequence[Any]) -> Span:
     """A row of ``span_bodies`` as a whole span."""
     return SpanReader().read(row)
+
+
+_PLACED: Final = {"resource": frozenset(("attributes",)), "scope": frozenset(("name", "version", "attributes"))}
+
+
+def _rest(fields: object, of: str) -> dict[str, Any]:
+    """What a resource or scope holds beside what has a place in a span, under names that say where it is from."""
+    if not isinstance(fields, dict):
+        return {}
+    rest = {key: value for key, value in fields.items() if key not in _PLACED[of] and value not in ("", 0, None, [])}
+    if of == "scope" and (attributes := key_values(fields.get("attributes"))):
+        rest["attributes"] = attributes
+    return {f"{of}{key[:1].upper()}{key[1:]}": value for key, value in rest.items()}
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -103,8 +117,10 @@ def _times(span: Span) -> list[int | None]:
 
 
 def _timeless(span: Span) -> Span:
-    events = tuple(replace(event, time_unix_nano=0) for event in span.events)
-    return replace(span, start_unix_nano=None, end_unix_nano=None, scope_name="", scope_version="", events=events)
+    events = tuple(replace(event, time_unix_nano=0, extra={}) for event in span.events)
+    links = tuple(replace(link, extra={}) for link in span.links)
+    bare = replace(span, scope_name="", scope_version="", events=events, links=links)
+    return replace(bare, start_unix_nano=None, end_unix_nano=None)
 
 
 def merge_unfinished(rows: Sequence[Sequence[Any]]) -> tuple[str, str | None]:

@@ -67,13 +67,24 @@ _DISPLAY: dict[str, str] = {
     "left_square_bracket": "[", "right_square_bracket": "]",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "colon": ":",
     "plus": "+", "number_sign": "#", "equals_sign": "=", "minus": "-", "full_stop": ".", "less_than_sign": "<",
-    "greater_than_sign": ">", "alt+left": "alt+←", "alt+right": "alt+→",
+    "greater_than_sign": ">", "delete": "del", "alt+left": "alt+←", "alt+right": "alt+→",
 }  # fmt: skip
+
+
+_MODIFIERS: dict[str, str] = {"ctrl": "^", "shift": "⇧"}
 
 
 def display(keys: str) -> str:
     """How the keys of a binding are written: ``down,j`` as ``↓ j``."""
-    return " ".join(_DISPLAY.get(key, key.replace("ctrl+", "^")) for key in keys.split(","))
+    return " ".join(_written(key) for key in keys.split(","))
+
+
+def _written(key: str) -> str:
+    if key in _DISPLAY:
+        return _DISPLAY[key]
+    modifiers, _, last = key.rpartition("+")
+    before = "".join(_MODIFIERS.get(each, f"{each}+") for each in modifiers.split("+") if each)
+    return before + _DISPLAY.get(last, last)
 
 
 _OWN_KEYS: dict[Group, list[Binding]] = {

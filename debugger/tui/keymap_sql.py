@@ -21,7 +21,7 @@ SQL_KEYS: Final[dict[SqlGroup, list[Binding]]] = {
         key("query.complete", "tab", "complete", "complete", "Complete the word at the cursor with a view, a column, "
              "a function or a keyword; again: with the next one that fits; where nothing fits, go to the next pane",
              show=True),
-        key("query.line", "ctrl+j,shift+enter,alt+enter", "new_line", "new line", "Begin a new line", show=True),
+        key("query.line", "ctrl+j,shift+enter", "new_line", "new line", "Begin a new line", show=True),
         key("query.older", "ctrl+up,alt+up", "history(1)", "older", "Put the query that was asked before here"),
         key("query.newer", "ctrl+down,alt+down", "history(-1)", "newer", "Put the query that was asked after it here"),
         key("query.up", "up", "cursor_up", "up", "One line up"),

@@ -13,6 +13,8 @@ from typing import Any
 from ..messages import Json
 from ._span import Span, SpanEvent, SpanLink
 
+_AROUND = ("resource", "scope")
+
 
 def encode_value(value: Json) -> dict[str, Any]:
     """A Python value as an OTLP AnyValue. None becomes the empty value."""
@@ -88,30 +90,53 @@ def encode_span(span: Span) -> dict[str, Any]:
                 "name": event.name,
                 "timeUnixNano": str(event.time_unix_nano),
                 "attributes": encode_attributes(event.attributes),
+                **event.extra,
             }
             for event in span.events
         ]
     if span.links:
         out["links"] = [
-            {"traceId": link.trace_id, "spanId": link.span_id, "attributes": encode_attributes(link.attributes)}
+            {
+                "traceId": link.trace_id,
+                "spanId": link.span_id,
+                "attributes": encode_attributes(link.attributes),
+                **link.extra,
+            }
             for link in span.links
         ]
+    if span.extra:
+        out |= {key: value for key, value in span.extra.items() if key not in out and not _is_around(key)}
     return out
+
+
+def _is_around(key: str) -> bool:
+    """Whether an extra field of a span stands at its resource or its scope."""
+    return key == "schemaUrl" or any(key.startswith(of) and key[len(of) : len(of) + 1].isupper() for of in _AROUND)
+
+
+def _around(span: Span, of: str) -> dict[str, Any]:
+    """The extra fields of a span's resource or scope, without its schema's address."""
+    found: dict[str, Any] = {}
+    for key, value in span.extra.items():
+        name = f"{key[len(of) : len(of) + 1].lower()}{key[len(of) + 1 :]}"
+        if key.startswith(of) and _is_around(key) and name != "schemaUrl":
+            found[name] = encode_attributes(value) if name == "attributes" and isinstance(value, Mapping) else value
+    return found
 
 
 def encode_request(spans: Iterable[Span]) -> str:
     """One export request as a line of OTLP/JSON, without the line break. All spans share the first one's resource."""
     spans = list(spans)
     first = spans[0]
-    scope = {"name": first.scope_name, "version": first.scope_version}
-    request = {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": encode_attributes(first.resource)},
-                "scopeSpans": [{"scope": scope, "spans": [encode_span(span) for span in spans]}],
-            }
-        ]
-    }
+    scope = {"name": first.scope_name, "version": first.scope_version, **_around(first, "scope")}
+    scoped: dict[str, Any] = {"scope": scope, "spans": [encode_span(span) for span in spans]}
+    resource = {"attributes": encode_attributes(first.resource), **_around(first, "resource")}
+    group: dict[str, Any] = {"resource": resource, "scopeSpans": [scoped]}
+    if schema := first.extra.get("schemaUrl"):
+        scoped["schemaUrl"] = schema
+    if schema := first.extra.get("resourceSchemaUrl"):
+        group["schemaUrl"] = schema
+    request = {"resourceSpans": [group]}
     return json.dumps(request, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -14,6 +14,8 @@ class SpanEvent:
     name: str
     time_unix_nano: int
     attributes: JsonObject = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
+    """Other fields of the input (dropped counts), as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,8 @@ class SpanLink:
     trace_id: str
     span_id: str
     attributes: JsonObject = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
+    """Other fields of the input (trace state, flags, dropped counts), as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,11 @@ class Span:
     scope_name: str = ""
     scope_version: str = ""
     extra: JsonObject = field(default_factory=dict)
-    """Fields of the input that have no place above (trace state, flags, dropped counts), as they were."""
+    """Fields of the input that have no place above (trace state, flags, dropped counts), as they were.
+
+    Those of the resource and the scope begin with ``resource`` and ``scope`` (``scopeAttributes``), and the schema's
+    address of the scope is ``schemaUrl``.
+    """
 
     def attribute(self, key: str, default: Json = None) -> Json:
         """The attribute, or the default where it is absent."""

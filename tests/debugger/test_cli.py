@@ -228,6 +228,37 @@ def test_the_version_imports_almost_nothing() -> None:
     assert done.stdout.startswith("retrospan ")
 
 
+@pytest.mark.parametrize("module", ["debugger", "debugger.cli", "debugger.commands.show", "msgspec"])
+def test_an_interrupt_while_modules_are_imported_is_no_traceback(module: str) -> None:
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.argv = ['retrospan', 'show', {str(LANGCHAIN)!r}]\n"
+        "from retrospan_main import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_while_duckdb_starts_waits_for_it() -> None:
+    code = (
+        "import signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'duckdb': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "try:\n"
+        "    from debugger.store import Store\n"
+        "except KeyboardInterrupt:\n"
+        "    print('duckdb' in sys.modules, signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True True\n", "")
+
+
 def test_help_names_every_command_and_each_has_help() -> None:
     done = run("--help")
     assert done.returncode == 0

@@ -96,6 +96,23 @@ def test_a_trace_of_the_library_has_to_be_named(capsys: pytest.CaptureFixture[st
         assert "--trace" in capsys.readouterr().err
 
 
+def test_log_records_that_come_before_their_span_are_kept_for_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "hello?"}}]}}
+    ids = {"traceId": "ab" * 16, "spanId": "cd" * 8}
+    record = ids | {"timeUnixNano": "5", "eventName": "gen_ai.user.message", "body": body}
+    chat = ids | {"name": "chat m", "startTimeUnixNano": "4", "endTimeUnixNano": "9"}
+    chat["attributes"] = [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]
+    logs, spans = tmp_path / "logs.jsonl", tmp_path / "spans.jsonl"
+    logs.write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}))
+    spans.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [chat]}]}]}))
+    assert said(capsys, "load", logs).startswith("loaded 1 log record, read with their spans once those are there in ")
+    said(capsys, "load", spans)
+    (call,) = document(capsys, "show", "--trace", "abab", "--json")["traces"][0]["calls"]
+    assert call["input_messages"][0]["parts"][0]["content"] == "hello?"
+
+
 def test_removing_and_rebuilding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     copy = tmp_path / "travel.jsonl"
     copy.write_bytes((SAMPLES / "travel_desk.otlp.jsonl").read_bytes())

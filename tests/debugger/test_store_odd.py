@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from debugger.store import Store
+from runtime.trace import encode_request
 
 from .otlp import line, span
 
@@ -73,3 +75,26 @@ def test_a_run_in_two_files_of_a_folder_counts_once_and_both_are_named(tmp_path:
     with Store.memory() as store:
         store.load([tmp_path])
         assert store.traces()[0].spans == 3, "what says something else stays beside it"
+
+
+def test_what_has_no_place_in_a_span_is_written_back_where_it_was(tmp_path: Path) -> None:
+    said = {"attributes": [{"key": "k", "value": {"stringValue": "v"}}], "droppedAttributesCount": 3}
+    fields = span(
+        traceState="a=b,c=d", flags=257, droppedAttributesCount=1, droppedEventsCount=2, droppedLinksCount=4,
+        events=[{"name": "e", "timeUnixNano": "5", **said}],
+        links=[{"traceId": "ab" * 16, "spanId": "cd" * 8, "traceState": "x=y", "flags": 1, **said}],
+    )  # fmt: skip
+    scoped = {"scope": {"name": "lib", "version": "1", **said}, "schemaUrl": "https://in.er", "spans": [fields]}
+    group = {"resource": said, "schemaUrl": "https://out.er", "scopeSpans": [scoped]}
+    path = tmp_path / "full.jsonl"
+    path.write_text(json.dumps({"resourceSpans": [group]}))
+    with Store.memory() as store:
+        assert store.load([path]).issues == ()
+        (whole,) = store.whole_spans(store.traces()[0].trace_id)
+    (again,) = json.loads(encode_request([whole]))["resourceSpans"]
+    assert (again["schemaUrl"], again["resource"]) == ("https://out.er", said)
+    (scoped_again,) = again["scopeSpans"]
+    assert scoped_again["schemaUrl"] == "https://in.er"
+    assert scoped_again["scope"] == scoped["scope"]
+    (back,) = scoped_again["spans"]
+    assert {key: back[key] for key in fields if key != "status"} == {k: v for k, v in fields.items() if k != "status"}

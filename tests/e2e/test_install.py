@@ -104,8 +104,9 @@ def test_wheel_holds_samples_queries_styles_and_type_marks(installed):
 
 def test_wheel_brings_nothing_else(installed):
     ours = {line.split("/")[0] for line in record_of(installed) if not line.startswith("..")}
-    # The plugin stands alone so that pytest imports nothing of ours; what pip compiled of it is not in the wheel.
-    wanted = {"debugger", "runtime", "retrospan_pytest.py"}
+    # The plugin stands alone so that pytest imports nothing of ours, and so does the command, to catch every interrupt;
+    # what pip compiled of them is not in the wheel.
+    wanted = {"debugger", "runtime", "retrospan_main.py", "retrospan_pytest.py"}
     assert {name for name in ours if not name.startswith("retrospan-")} - {"__pycache__"} == wanted
     assert not [line for line in record_of(installed) if "/tests/" in line or ".otlp.jsonl.part" in line]
 

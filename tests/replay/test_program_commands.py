@@ -188,6 +188,19 @@ def test_a_test_that_would_run_tools_is_not_exported_unasked(folder, capfd):
     assert "run_tools=True" in (folder / "test_x.py").read_text("utf-8")
 
 
+def test_the_traces_of_one_run_are_exported_together(folder, capfd):
+    traces = ROOT / "tests" / "replay" / "cross" / "openllmetry_agents.otlp.jsonl"
+    command = ["export-test", str(traces), "-o", "test_x.py", "--run-tools"]
+    assert main([*command, "--together"]) == 2, "it is of a program"
+    assert main([*command, "--together", "--", *PYTHON]) == 0
+    source = (folder / "test_x.py").read_text("utf-8")
+    assert "together=True" in source
+    assert "trace_id" not in source
+    capfd.readouterr()
+    assert main(["list", "x-test.otlp.jsonl", "--json"]) == 0
+    assert len(json.loads(capfd.readouterr().out)) == 3
+
+
 def test_nothing_is_left_of_a_recording_that_did_not_begin(folder, capfd):
     assert main(["record", "-o", "t.otlp.jsonl", "--", "no-such-program-here"]) == 2
     assert not (folder / "t.otlp.jsonl").exists()

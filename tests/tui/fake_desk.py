@@ -14,6 +14,9 @@ from debugger.store.rows import NumbersBy, NumbersRow
 class FakeDesk:
     """Implements ``debugger.tui.session.SqlDesk``: one row, whatever is asked."""
 
+    matches = frozenset(("a" * 32, f"{2:016x}"))
+    """The traces and spans for which every condition holds."""
+
     def names(self) -> SqlNames:
         return SqlNames({"calls": (("trace_id", "VARCHAR"), ("model", "VARCHAR"))}, ("count",))
 
@@ -40,7 +43,7 @@ class FakeDesk:
     def matching(self, condition: str, trace_id: str | None) -> frozenset[str]:
         if "nope" in condition:
             raise SqlError("there is no nope", line=1, column=condition.index("nope") + 1)
-        return frozenset(("a" * 32, f"{2:016x}"))
+        return self.matches
 
     def stop(self) -> None:
         pass

@@ -63,6 +63,21 @@ def test_frames(size, golden):
     golden.check(f"numbers-{size[0]}x{size[1]}", frames["numbers"])
 
 
+def test_a_condition_is_asked_again_when_traces_have_come():
+    async def scene(desk: Desk) -> None:
+        line = desk.app.screen.query_one("#filter", FilterLine)
+        line.text = "sql:is_error"
+        await desk.settle()
+        assert "1 shown" in desk.screen
+        session.sql.matches |= {"b" * 32}
+        session.has_changed.set()
+        await desk.until(lambda: "2 shown" in desk.screen)
+
+    session = FakeSession()
+    session.is_library = True
+    drive(session, scene, NARROW)
+
+
 def test_numbers_that_cannot_be_counted_say_why():
     async def scene(desk: Desk) -> None:
         await desk.press("number_sign")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from textual.widgets import TextArea
 
 from debugger.cli import main
 from debugger.commands import screen
@@ -89,7 +90,11 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         assert "convert_currency" in desk.screen
         await desk.press("E")
         assert "Change something and run on" in desk.screen
-        await desk.press("enter", "ctrl+a", "9", "9", "ctrl+s")
+        await desk.press("enter", "ctrl+a", "9", "9", "tab", "down", "up")
+        assert desk.app.screen.query_one(TextArea).text.startswith("99"), (
+            "what was typed is kept while others are looked at"
+        )
+        await desk.press("ctrl+s")
         assert "This is no JSON" in desk.screen
         await desk.press("ctrl+s")
         assert "A fork with 1 change" in desk.screen
@@ -97,6 +102,12 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         await desk.press("enter")
         assert "✎ supplied" in desk.screen
         assert "tool result" in desk.screen
+        await desk.press("escape", "escape")
+        assert len(desk.app.session.traces()) == 2, "the fork is a branch in the list"
+        await desk.press("down", "d")
+        assert "once more removes travel_desk for good" in desk.screen
+        await desk.press("d")
+        assert [row.origin_trace_id for row in desk.app.session.traces()] == [None], "an unsaved fork is thrown away"
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

@@ -68,8 +68,12 @@ def _in_node(rest: tuple[str, ...], command: Sequence[str]) -> Foreseen:
     script = javascript.script_of(command)
     if script is None:
         return Foreseen(rest, "which tools adapters reach is not known for this command" if rest else "")
-    if not rest or javascript.uses_framework(script):
+    if not rest:
         return Foreseen()
+    reached = javascript.reached_packages(script)
+    if reached:
+        unknown = (javascript.unknown_layout(script, name) for name in reached)
+        return next((Foreseen(rest, why) for why in unknown if why is not None), Foreseen())
     defined = javascript.functions_in(script)
     suggested = tuple(f"{name}={script}:{name}" for name in rest if name in defined)
     return Foreseen(rest, "no framework with an adapter is imported there", suggested)

@@ -23,6 +23,8 @@ from ._work import Work, Workshop, clean
 class LibrarySummary(LoadSummary):
     """What a load brought into the library."""
 
+    logs: int = 0
+    """Log records read; those whose span is not there yet wait in the library for it."""
     new_traces: int = 0
     """Traces that it brought something of."""
     known: tuple[str, ...] = ()
@@ -146,6 +148,7 @@ def summary_of(began: float, load: Load | None, scan: Scan, catalog: Catalog) ->
     ingest = load.ingest if load is not None else None
     return LibrarySummary(
         spans=ingest.spans if ingest else 0,
+        logs=ingest.logs if ingest else 0,
         traces=catalog.live_traces(),
         issues=(*ingest.issues, *ingest.repeated) if ingest else (),
         skipped=tuple(ingest.skipped) if ingest else (),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, TextArea
+from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from runtime.journal import Question, Supplied
@@ -22,7 +22,7 @@ from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, Run, key_for
+from ..widgets.drawn import OneLine, key_for
 from ..widgets.key_line import KeyLine
 
 R = TypeVar("R")
@@ -87,6 +87,8 @@ class ForkScreen(EditorScreen[Edit | None]):
         super().__init__()
         self._choices = choices
         self._at = 0
+        self._drafts: dict[int, str] = {}
+        """What was typed for paths that are not shown now."""
 
     def above(self) -> ComposeResult:
         """The paths to choose from."""
@@ -100,9 +102,11 @@ class ForkScreen(EditorScreen[Edit | None]):
         self._choose(0)
 
     def _choose(self, at: int) -> None:
+        if at != self._at:
+            self._drafts[self._at] = self.area.text
         self._at = at
         path, text = self._choices[at]
-        self.area.load_text(text)
+        self.area.load_text(self._drafts.get(at, text))
         self.area.border_title = path
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -144,21 +148,20 @@ class AskScreen(EditorScreen[Supplied]):
         self._question = question
 
     def above(self) -> ComposeResult:
-        """What was asked, and why the recording has no answer."""
-        yield OneLine(id="editor-line")
-        yield OneLine(id="editor-asked")
+        """What was asked, and why the recording has no answer; long ones are scrolled."""
+        asked = self._question
+        last = asked.request[-1] if asked.kind == "llm" and asked.request else asked.request
+        text = Text(f"{asked.kind} {visible(asked.name)}: ", "bold")
+        text.append(f"{visible(asked.reason)}\n", "not bold")
+        text.append("asked ", "dim not bold").append(_cut(visible(_plain(last))), "not bold")
+        with VerticalScroll(id="editor-asked"):
+            yield Static(text)
 
     def on_mount(self) -> None:
         """Propose what the nearest recorded call had given."""
         super().on_mount()
-        asked = self._question
-        self.query_one("#editor-line", OneLine).pieces = (
-            Run(f"{asked.kind} {visible(asked.name)}: ", "strong"),
-            Run(visible(asked.reason)),
-        )
-        last = asked.request[-1] if asked.kind == "llm" and asked.request else asked.request
-        self.query_one("#editor-asked", OneLine).pieces = (Run("asked ", "dim"), Run(visible(_plain(last))))
-        self.area.load_text("" if asked.proposal is None else _plain(asked.proposal))
+        proposal = self._question.proposal
+        self.area.load_text("" if proposal is None else _plain(proposal))
         self.area.focus()
 
     def action_give(self) -> None:
@@ -178,6 +181,16 @@ class AskScreen(EditorScreen[Supplied]):
     def action_stop(self) -> None:
         """End the replay here."""
         self.dismiss(Supplied(kind="stop"))
+
+
+_MOST_ASKED: Final = 4_000
+"""Characters of a request that are shown to somebody who is to answer it."""
+
+
+def _cut(text: str) -> str:
+    return (
+        text if len(text) <= _MOST_ASKED else f"{text[:_MOST_ASKED]} … and {len(text) - _MOST_ASKED:,} characters more"
+    )
 
 
 def _plain(value: Json) -> str:

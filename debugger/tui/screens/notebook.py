@@ -133,7 +133,7 @@ class NotebookScreen(PaneScreen):
 
     def _show(self, change: Change, notes: list[Note]) -> None:
         self.notes = notes
-        self.view.show(notebook_document(notes), keep=True)
+        self.view.show(notebook_document(notes, self.key("trace.pin"), self.key("notebook.add")), keep=True)
         if change.what == "add" and notes:
             self.view.go_to_block(f"note{notes[-1].note_id}")
         elif change.what == "move":

@@ -83,7 +83,7 @@ def help_document(nodes: Sequence[object]) -> Document:
             continue
         out.heading(TITLES[group])
         for keys, sentence in grouped[group]:
-            out.line(Piece(keys.ljust(13), "key"), Piece(sentence), indent=2, hang=13)
+            out.line(Piece(keys.ljust(12) + " ", "key"), Piece(sentence), indent=2, hang=13)
     return out.document("keys")
 
 

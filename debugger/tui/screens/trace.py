@@ -19,7 +19,7 @@ from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.request_view import events_document, request_document
 from ...analysis.rhythm import Rhythm, rhythm_of
-from ...analysis.text import duration, plural
+from ...analysis.text import duration, plural, width_of
 from ...analysis.timeline import Axis, zoomed
 from ...analysis.traces import trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest, context_growth
@@ -151,6 +151,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     def on_resize(self, event: events.Resize) -> None:
         """One pane or two."""
         self.set_class(event.size.width < NARROW, "-narrow")
+        self.draw_header()
         self.call_after_refresh(self.draw_time)
 
     def on_screen_resume(self) -> None:
@@ -161,7 +162,13 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
     # Header.
 
     def header(self) -> Iterable[Drawable]:
-        """The trace's name and its numbers."""
+        """The trace's name and its numbers, as many as there is room for."""
+        said = list(self._said_first())
+        taken = sum(width_of(run.text) for run in (*said, *self.header_right()))
+        facts = trace_facts(self.row, self.size.width - taken)
+        return (*said, *(Run(f" · {fact}", "dim") for fact in facts))
+
+    def _said_first(self) -> Iterable[Drawable]:
         sign = "↺ " if self.row.origin_trace_id else ""
         yield Run(f" {sign}{trace_name(self.row.name)}", "strong")
         if self.row.errors:
@@ -172,8 +179,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             yield Run("  ◉ live", "good")
         if self._faithful:
             yield Run(f"  {self._faithful}", FIDELITY_STYLES.get(self._faithful, "dim"))
-        for fact in trace_facts(self.row):
-            yield Run(f" · {fact}", "dim")
 
     def header_right(self) -> Iterable[Drawable]:
         """The branches of the recording, and which one this is."""

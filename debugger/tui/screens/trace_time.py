@@ -221,7 +221,8 @@ class TraceTime(TraceBase):
         if question.is_marked:
             since += ", which is marked"
         changes = None if state.since is None or state.since == state.position else state.changes
-        return snapshot_document(replace(state.snapshot, place=place), "", answer.plan, changes, since)
+        snapshot = replace(state.snapshot, place=place)
+        return snapshot_document(snapshot, "", answer.plan, changes, since, self.key("trace.replay"))
 
     def _no_state(self, question: StateQuestion, error: Exception) -> None:
         self.cut, self._replay_waits = None, False

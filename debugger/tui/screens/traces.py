@@ -125,7 +125,7 @@ class TracesScreen(MarkingScreen):
         if done.bytes_total:
             text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
         took = self._clock() - self._began
-        return f"{text}, {done.spans / took:,.0f} spans/s" if took > _RATE_AFTER else text
+        return f"{text}, {plural(round(done.spans / took), 'span')}/s" if took > _RATE_AFTER else text
 
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
@@ -182,6 +182,9 @@ class TracesScreen(MarkingScreen):
         if version != self._version:
             self._version = version
             self._list.ask(None)
+            wanted = self.query_one(TraceList).arrangement.wanted
+            if wanted.texts or wanted.conditions:
+                self._bodies.ask(wanted)  # What has come may hold it too.
         if receiver != self._receiver:
             before, self._receiver = self._receiver, receiver
             if receiver is not None and receiver.problem and (before is None or before.problem != receiver.problem):

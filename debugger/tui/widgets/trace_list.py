@@ -16,6 +16,13 @@ _STARTED = 15
 """Cells of a date; one of another year is longer."""
 
 
+_LEAST_NAME = 18
+"""Cells that a trace's name keeps before another column is shown."""
+
+_FIRST = ("took", "calls", "errors", "cost", "tokens in/out", "service", "spans", "fidelity", "source")
+"""Columns as they are left out where room is short, the last ones first."""
+
+
 class TraceList(Drawn):
     """The traces that pass the filter. Cost of a key: two rows drawn; of a filter or sort: one pass over the rows."""
 
@@ -81,19 +88,26 @@ class TraceList(Drawn):
 
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
-        wanted: list[tuple[str, int, bool, int]] = [
-            ("started", self._started, False, 0),
-            ("service", 14, False, 110),
-            ("took", 9, True, 40),
-            ("spans", 6, True, 104),
-            ("calls", 14, False, 64),
-            ("errors", 8, False, 58),
-            ("tokens in/out", 15, True, 98),
-            ("cost", 9, True, 86),
-            ("fidelity", 8, False, 136),
-            ("source", 16, False, 150),
-        ]
-        return [(name, cells, right) for name, cells, right, needed in wanted if width >= needed]
+        wanted: dict[str, tuple[int, bool]] = {
+            "started": (self._started, False),
+            "service": (14, False),
+            "took": (9, True),
+            "spans": (6, True),
+            "calls": (14, False),
+            "errors": (8, False),
+            "tokens in/out": (15, True),
+            "cost": (9, True),
+            "fidelity": (8, False),
+            "source": (16, False),
+        }
+        room = width - 2 - _LEAST_NAME - wanted["started"][0] - 2
+        fitting = {"started"}
+        for name in _FIRST:
+            cells = wanted[name][0] + 2
+            if name not in fitting and cells <= room:
+                fitting.add(name)
+                room -= cells
+        return [(name, *wanted[name]) for name in wanted if name in fitting]
 
     @property
     def _row_width(self) -> int:
@@ -114,7 +128,8 @@ class TraceList(Drawn):
         for name, cells, right in self._with_name(width):
             label = name + (arrow if name == sorted_by else "")
             out.append(Run(fit(label, cells, right=right) + "  ", "strong" if name == sorted_by else "dim"))
-        return tuple(out)
+        # The gap after the last column is no text that could be cut.
+        return (*out[:-1], Run(out[-1].text.rstrip(), out[-1].style))
 
     def _with_name(self, width: int) -> list[tuple[str, int, bool]]:
         columns = self.columns(width)

@@ -31,6 +31,13 @@ function adapters(settings) {
       door.helloNow("openai runTools");
       Completions.prototype.runTools = function (body, ...rest) {
         const tools = body.tools.map((tool) => {
+          if (tool.$brand === "auto-parseable-tool" && typeof tool.$callback === "function") {
+            // Made by a helper (zodFunction), which keeps the function where a copy would lose it.
+            const callback = (args, ...more) =>
+              answered(tool.function.name, args, undefined, () => tool.$callback(args, ...more), shown);
+            const kept = Object.getOwnPropertyDescriptors(tool);
+            return Object.defineProperties({}, { ...kept, $callback: { value: callback } });
+          }
           if (typeof tool.function?.function !== "function") return tool;
           const given = tool.function;
           const work = (args, ...more) => {
@@ -113,7 +120,7 @@ function adapters(settings) {
     },
 
     none(word) {
-      process.stderr.write(`retrospan: --tool ${word}: the file declares no such function (\`function NAME\`)\n`);
+      process.stderr.write(`retrospan: --tool ${word}: the file declares no such function (\`function NAME\`), or what compiles it has renamed it\n`);
       process.exit(70);
     },
   };

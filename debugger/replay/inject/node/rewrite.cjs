@@ -6,26 +6,16 @@ const path = require("node:path");
 
 const OURS = 'globalThis[Symbol.for("retrospan")]';
 
-/** End of a file's path below node_modules -> the lines behind its source, while tools are answered. */
-const PACKAGES = [
-  [/\/openai\/resources\/chat\/completions\/completions\.m?js$/, `${OURS}.openai(Completions);`],
-  [/\/@langchain\/core\/dist\/tools\/index\.c?js$/, `${OURS}.langchain(StructuredTool);`],
-  [
-    /\/@openai\/agents-core\/dist\/tool\.m?js$/,
-    `invokeFunctionTool = ${OURS}.agents(invokeFunctionTool);` +
-      'if (typeof exports !== "undefined") exports.invokeFunctionTool = invokeFunctionTool;',
-  ],
-  [
-    /\/ai\/dist\/index\.m?js$/,
-    `generateText = ${OURS}.vercel(generateText); streamText = ${OURS}.vercel(streamText);`,
-  ],
-];
+/** End of a file's path -> the lines behind its source, while tools are answered. */
+const PACKAGES = require("./packages.json").flatMap(({ package: name, files, lines }) =>
+  files.map((file) => [`/node_modules/${name}/${file}`, lines.replaceAll("OURS", OURS)]),
+);
 
 /** The source of a file as it is to run. */
 function rewrite(file, source, settings) {
   const plain = file.split(path.sep).join("/");
   if (plain.includes("/node_modules/")) {
-    const found = settings.tools === "answer" ? PACKAGES.find(([end]) => end.test(plain)) : undefined;
+    const found = settings.tools === "answer" ? PACKAGES.find(([end]) => plain.endsWith(end)) : undefined;
     return found === undefined ? source : `${source}\n;${found[1]}\n`;
   }
   const lines = settings.functions.map(parts).filter(({ where }) => path.resolve(where) === file).map(exchange);
