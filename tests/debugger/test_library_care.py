@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -112,17 +113,17 @@ def test_what_cannot_be_written_can_be_read(home: Path, tmp_path: Path, monkeypa
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become nobody")
-def test_a_library_of_another_user_is_read_and_a_load_is_one_line(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = file_of(tmp_path, 1, TRACES[0])
-    words = ["--library", str(home)]
+def test_a_library_of_another_user_is_read_and_a_load_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with TemporaryDirectory(prefix="retrospan-") as open_to_all:  # pytest's own folders are for one user.
+        Path(open_to_all).chmod(0o755)
+        _read_as_nobody(Path(open_to_all), capsys)
+
+
+def _read_as_nobody(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, more = file_of(shared, 1, TRACES[0]), file_of(shared, 2, TRACES[1])
+    words = ["--library", str(shared / "library")]
     assert main(["load", str(path), *words]) == 0
     assert main(["show", "--trace", TRACES[0], *words]) == 0, "all modules are loaded, which nobody may not read"
-    more = file_of(tmp_path, 2, TRACES[1])
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(folder.stat().st_mode | 0o005)
     capsys.readouterr()
     os.seteuid(65534)
     try:
