@@ -176,7 +176,7 @@ def _parents(rows: Sequence[SpanRow], first: dict[str, int], marks: dict[int, li
 
 
 def _tail(span_id: str) -> str:
-    return span_id[-4:].lstrip("0") or "0"
+    return one_line(span_id[-4:].lstrip("0"), "0")
 
 
 def _cut_cycles(parent: list[int], marks: dict[int, list[TreeMark]]) -> None:

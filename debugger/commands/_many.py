@@ -161,12 +161,12 @@ def _summary_text(
     names = {row.trace_id: row.name for row in rows}
     good, bad = [], []
     for report in reports:
-        title = f"{report.job.trace_id[:12]}  {visible(names.get(report.job.trace_id, ''))}"
+        title = visible(f"{report.job.trace_id[:12]}  {names.get(report.job.trace_id, '')}")
         if is_yes(report):
             good.append(f"{headline(report).text}  {title}  {counts_text(report.calls)}\n")
         else:
             bad.append(f"{title}\n{text_of(report)}\n")
-    total = f"{len(good)} of {len(reports)} traces came out as recorded\n"
+    total = f"{len(good)} of {len(reports)} traces came out as recorded\n" if reports else ""
     if len(reports) < asked:
         total += f"broken off: {asked - len(reports)} of {asked} traces were not replayed to their end\n"
     return "".join(good) + ("\n" if good and bad else "") + "\n".join(bad) + total

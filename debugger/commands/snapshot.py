@@ -63,6 +63,8 @@ def run(args: Namespace) -> int:
                 with args.output.open("w", encoding="utf-8") as out:
                     out.writelines(chain([first], lines))
             except OSError as fault:
+                if args.output.is_file():  # Half a snapshot is none; a device stays.
+                    args.output.unlink()
                 raise DebuggerError(f"{args.output}: cannot be written ({fault.strerror})") from fault
     return exit_code(args, summary)
 

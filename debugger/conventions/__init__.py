@@ -24,6 +24,7 @@ from . import (
     langfuse,
     langsmith,
     langwatch,
+    litellm,
     logfire,
     mastra,
     mlflow,
@@ -39,6 +40,7 @@ from . import (
 from ._base import Convention, Family, Named
 from ._draft import Draft
 from ._facts import Facts
+from ._item_ids import with_call_ids
 from ._join import join
 from ._plain import plain_logs, plain_span
 from ._twins import FILLED, Narrow, Settled, merged, settle
@@ -67,6 +69,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     langwatch,
     laminar,
     braintrust,
+    litellm,
 )
 """All that recognise a span read it, in this order: the first one to know a thing wins.
 
@@ -79,7 +82,7 @@ CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:3"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:4"
 """Changes when any convention would read a span in another way."""
 
 _OTHERS: Final = FAMILIES[1:]
@@ -157,7 +160,7 @@ def calls_of(spans: Iterable[Span], logs: Mapping[str, Sequence[LogRecord]]) -> 
     for span in spans:
         calls.append(call_of(span, logs.get(span.span_id, ()), known))
         scopes.append(span.scope_name)
-    return join(merged(calls, scopes))
+    return join(with_call_ids(merged(calls, scopes)))
 
 
 __all__ = [

@@ -110,8 +110,8 @@ class Facts:
 
 def first(attributes: Mapping[str, Any], names: tuple[str, ...], read: Callable[[Any], Any]) -> Any:
     """The first attribute that holds something of a kind."""
-    for key in names:
-        if (value := read(attributes.get(key))) is not None:
+    for key in names:  # most are absent, which is asked first: this runs for each span of a load
+        if key in attributes and (value := read(attributes[key])) is not None:
             return value
     return None
 
@@ -119,7 +119,7 @@ def first(attributes: Mapping[str, Any], names: tuple[str, ...], read: Callable[
 def first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The first attribute that is text."""
     for key in names:
-        if (value := text(attributes.get(key))) is not None:
+        if key in attributes and (value := text(attributes[key])) is not None:
             return value
     return None
 
@@ -127,7 +127,7 @@ def first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | N
 def first_whole(attributes: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     """The first attribute that is a whole number."""
     for key in names:
-        if (value := count(attributes.get(key))) is not None:
+        if key in attributes and (value := count(attributes[key])) is not None:
             return value
     return None
 
@@ -143,7 +143,7 @@ def provider_of(value: Any) -> str | None:
 def first_provider(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The first attribute that names a provider."""
     for key in names:
-        if (value := provider_of(attributes.get(key))) is not None:
+        if key in attributes and (value := provider_of(attributes[key])) is not None:
             return value
     return None
 

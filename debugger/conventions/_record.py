@@ -125,8 +125,8 @@ def tool_arguments(value: Any) -> Any:
 
 
 def python_value(value: Any) -> Any:
-    """A dict that was printed by Python; any other text as it is."""
-    if not isinstance(value, str) or value[:1] != "{":
+    """A dict or list that was printed by Python; any other text as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
         return value
     try:
         return ast.literal_eval(value)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import CallKind
+from runtime.messages import CallKind, Message, TextPart
 
 from ._content import with_system
 from ._draft import Draft
-from ._facts import Facts, Names, nano_usd
-from ._record import details, first_count
+from ._facts import Facts, Names, nano_usd, provider_of
+from ._record import details, first_count, tool_result
 from ._view import View
 from .shapes import decoded, tool_definitions_of
 
 name: Final = "langfuse"
-version: Final = 2
+version: Final = 3
 
 _PREFIX: Final = "langfuse.observation."
 _TYPE: Final = f"{_PREFIX}type"
@@ -24,6 +24,8 @@ _MODEL: Final = f"{_PREFIX}model.name"
 _USAGE: Final = f"{_PREFIX}usage_details"
 _COST: Final = f"{_PREFIX}cost_details"
 _METADATA: Final = f"{_PREFIX}metadata."
+_PROVIDER: Final = f"{_METADATA}ls_provider"
+"""LangChain's word for it."""
 _MARKS: Final = (_TYPE, _MODEL, f"{_PREFIX}input", _LEVEL)
 _KINDS: Final[dict[str, CallKind]] = {
     "agent": "agent",
@@ -41,7 +43,7 @@ _REASONING: Final = ("output_reasoning_tokens", "reasoning_tokens", "output_reas
 
 marks: Final = frozenset((_TYPE, _MODEL))
 scopes: Final = frozenset[str]()
-keys: Final = frozenset((_TYPE, _LEVEL, _MODEL, _USAGE, _COST, "error.type"))
+keys: Final = frozenset((_TYPE, _LEVEL, _MODEL, _USAGE, _COST, _PROVIDER, "error.type"))
 
 
 def recognises(view: View) -> bool:
@@ -55,6 +57,8 @@ def narrow(view: View, facts: Facts) -> None:
     get = view.attributes.get
     facts.kind = facts.kind or _KINDS.get(str(get(_TYPE)).lower())
     facts.fill(view.attributes, Names(model=(_MODEL,)))
+    if facts.kind == "llm" and facts.provider is None:
+        facts.provider = provider_of(decoded(get(_PROVIDER)))
     if facts.kind == "agent":
         facts.agent_name = facts.agent_name or view.name or None
     elif facts.kind == "tool":
@@ -97,7 +101,9 @@ def fill(draft: Draft) -> None:
     elif draft.kind == "tool":
         if draft.arguments is None:
             draft.arguments = _arguments(decoded(given))
-        draft.take_result(None if failed else decoded(got))
+        told = tool_result(got)
+        draft.tool_call_id = draft.tool_call_id or told.call_id
+        draft.take_result(None if failed else told.value)
     elif draft.kind == "agent":
         if draft.input is None:
             draft.input = decoded(given)
@@ -119,8 +125,12 @@ def _fill_llm(draft: Draft) -> None:
     given = draft.value(f"{_PREFIX}input")
     if draft.inputs is None and given is not None:
         # Of a Responses request the system text and the tools stand among the metadata.
-        system = draft.content.system(draft.attributes, f"{_METADATA}instructions")
+        said = decoded(draft.attributes.get(f"{_METADATA}instructions"))
+        system = Message("system", (TextPart(said),)) if isinstance(said, str) and said else None
+        given, offered = _without_tools(given)
         draft.inputs = with_system(system, draft.content.messages_in(given, "user"))
+        if draft.tools is None and offered:
+            draft.tools = tool_definitions_of(offered)
     if draft.tools is None and isinstance(given, Mapping) and "tools" in given:
         draft.tools = tool_definitions_of(given["tools"])
     if draft.tools is None and f"{_METADATA}tools" in draft.attributes:
@@ -128,6 +138,20 @@ def _fill_llm(draft: Draft) -> None:
     got = draft.value(f"{_PREFIX}output")
     if draft.outputs is None and got is not None:
         draft.outputs = draft.content.messages_in(got, "assistant")
+
+
+def _without_tools(given: Any) -> tuple[Any, list[Any]]:
+    """The messages, and the tools that were offered: of LangChain's calls they stand among the messages."""
+    items = given if isinstance(given, list) else []
+    offered = [item["content"] for item in items if _is_tool(item)]
+    return [item for item in items if not _is_tool(item)] if offered else given, offered
+
+
+def _is_tool(item: Any) -> bool:
+    if not isinstance(item, Mapping) or item.get("role") != "tool" or "tool_call_id" in item:
+        return False
+    content = item.get("content")
+    return isinstance(content, Mapping) and isinstance(content.get("function"), Mapping)
 
 
 def _arguments(value: Any) -> Any:

@@ -31,7 +31,7 @@ from ._view import View, text
 from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
-version: Final = 3
+version: Final = 4
 
 _KIND: Final = "openinference.span.kind"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -55,6 +55,7 @@ _LATER_MODEL: Final = Names(model=("llm.model_name", "llm.response.model_name", 
 _NODE: Final = Names(agent_name=("graph.node.name", "graph.node.id"))
 _NAME_ENDS: Final = (".run", "._execute_core", ".kickoff", ".invoke", ".arun")
 """Method names that an agent's span name ends with."""
+_EVENT_PATH: Final = "metadata.path"
 _HANDOFF: Final = "handoff to "
 _ANSWERED: Final = ("llm.token_count.", "llm.output_messages.", "llm.choices.")
 _NO_PARAMETERS: Final = frozenset(
@@ -67,7 +68,10 @@ _NO_PARAMETERS: Final = frozenset(
 marks: Final = frozenset((_KIND,))
 scopes: Final = frozenset[str]()
 keys: Final = (
-    NAMES.keys | _LATER_MODEL.keys | _NODE.keys | {_KIND, "llm.invocation_parameters", "metadata", "error.type"}
+    NAMES.keys
+    | _LATER_MODEL.keys
+    | _NODE.keys
+    | {_KIND, _EVENT_PATH, "llm.invocation_parameters", "metadata", "error.type"}
 )
 
 
@@ -120,6 +124,8 @@ def _kind(view: View) -> CallKind | None:
     kind = _KINDS.get(attributes.get(_KIND, "").upper())
     if kind == "tool" and view.name.startswith(_HANDOFF) and "tool.name" not in attributes:
         return "other"  # the Agents SDK passes the word on; the model's tool call has no span
+    if kind is not None and _EVENT_PATH in attributes:
+        return "chain"  # BeeAI writes each event of a call as a span of the call's kind below it
     if kind == "llm" and "._" in view.name and not any(key.startswith(_ANSWERED) for key in attributes):
         return "chain"  # LlamaIndex traces private methods that only prepare the request
     return kind
@@ -196,9 +202,26 @@ def _fill_llm(draft: Draft) -> None:
         for key, value in parameters.items():
             if key not in _NO_PARAMETERS and not key.startswith("_"):
                 draft.parameters.setdefault(key, value)
-    reason = draft.first_text("llm.finish_reason")
-    if draft.finish_reasons is None and reason is not None:
-        draft.finish_reasons = (reason,)
+    if draft.finish_reasons is None:
+        reason = draft.first_text("llm.finish_reason")
+        draft.finish_reasons = (reason,) if reason is not None else _finish_reasons(draft)
+
+
+_ENDED: Final = ("finish_reason", "finishReason", "stop_reason", "stopReason")
+
+
+def _finish_reasons(draft: Draft) -> tuple[str, ...] | None:
+    """Why the answers ended: the flat form often leaves it out, the provider's whole answer beside it has it."""
+    if draft.outputs and any(message.finish_reason is not None for message in draft.outputs):
+        return None
+    raw = draft.attributes.get("output.value")
+    if not isinstance(raw, str) or not any(key in raw for key in _ENDED):
+        return None
+    value = draft.peek("output.value")
+    if isinstance(value, Mapping) and (own := next((r for key in _ENDED if (r := text(value.get(key)))), None)):
+        return (own,)
+    said = _whole(draft, "output", "assistant") or ()
+    return tuple(message.finish_reason for message in said if message.finish_reason is not None) or None
 
 
 def _tools(items: dict[int, Any]) -> list[Any]:
@@ -216,8 +239,18 @@ def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
     for item in items.values():
         fields = item.get("message") if isinstance(item, Mapping) else None
         if isinstance(fields, Mapping):
-            out.append(draft.content.known.once(_message, fields, "unknown"))
+            out.append(_function_results(item) or draft.content.known.once(_message, fields, "unknown"))
     return tuple(out) or None
+
+
+def _function_results(item: Mapping[str, Any]) -> Message | None:
+    """AutoGen's results of several calls, which its instrumentation writes beside the message they belong in."""
+    results = item.get("function")
+    if not isinstance(results, list):
+        return None
+    read = [result for result in map(decoded, results) if isinstance(result, Mapping) and "call_id" in result]
+    parts = [ToolCallResponsePart(text(r["call_id"]), parse_json_text(r.get("content"))) for r in read]
+    return Message("tool", tuple(parts)) if parts else None
 
 
 def _texts(draft: Draft, prefix: str, what: str, role: str) -> tuple[Message, ...] | None:
@@ -245,7 +278,7 @@ def _message(fields: Mapping[str, Any], default_role: str) -> Message:
     calls = tool_calls_of(fields.get("tool_calls") or [_old_function_call(fields)])
     if calls:
         parts = [*(part for part in parts if not isinstance(part, ToolCallPart)), *calls]
-    return Message(role, tuple(parts), text(fields.get("name")))
+    return Message(role, tuple(parts), text(fields.get("name")), text(fields.get("finish_reason")))
 
 
 def _old_function_call(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -269,10 +302,16 @@ def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
     """The messages in the raw request or answer, where nothing better was recorded."""
     value = draft.peek(f"{side}.value")
     if isinstance(value, str):
-        # A Python object that was printed is no content.
+        # A Python object that was printed is no content, and an error's text is no answer.
         printed = value.startswith("<") and " object at 0x" in value
-        return (Message(role, (TextPart(value),)),) if value and not printed else None
+        is_error = side == "output" and draft.span.status_code == 2 and _tells_error(draft, value)
+        return (Message(role, (TextPart(value),)),) if value and not printed and not is_error else None
     return draft.content.messages_in(value, role) or None if isinstance(value, list | Mapping) else None
+
+
+def _tells_error(draft: Draft, value: str) -> bool:
+    told = [text(event.attributes.get("exception.message")) for event in draft.span.events]
+    return any(message is not None and message in value for message in told)
 
 
 def _system(draft: Draft) -> Message | None:

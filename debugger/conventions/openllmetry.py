@@ -18,7 +18,7 @@ from ._view import View, text
 from .shapes import decoded, messages_of, tool_calls_of
 
 name: Final = "openllmetry"
-version: Final = 2
+version: Final = 3
 
 _KIND: Final = "traceloop.span.kind"
 _REQUEST_TYPE: Final = "llm.request.type"
@@ -125,8 +125,9 @@ def _fill_llm(draft: Draft) -> None:
         ):
             draft.content.lose("messages were dropped by a limit on the number of attributes")
         draft.inputs = _read(draft, prompts, "user")
-    if draft.outputs is None and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
-        draft.outputs = _read(draft, answers, "assistant")
+    said = any(message.parts for message in draft.outputs or ())
+    if not said and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
+        draft.outputs = _answers(draft, answers)
         reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
         draft.finish_reasons = draft.finish_reasons or reasons or None
     if draft.tools is None and (functions := flat_items(attributes, "llm.request.functions")):
@@ -139,6 +140,14 @@ def _fill_llm(draft: Draft) -> None:
 
 def _flat(attributes: Mapping[str, Any], *prefixes: str) -> dict[int, Any]:
     return next((items for prefix in prefixes if (items := flat_items(attributes, prefix))), {})
+
+
+def _answers(draft: Draft, items: Mapping[int, Any]) -> tuple[Message, ...]:
+    """The answers; LiteLLM counts the tool calls of its only answer as if each were one."""
+    messages = _read(draft, items, "assistant")
+    if len(items) > 1 and all(isinstance(item, Mapping) and set(item) == {"function_call"} for item in items.values()):
+        return (Message("assistant", tuple(part for message in messages for part in message.parts)),)
+    return messages
 
 
 def _read(draft: Draft, items: Mapping[int, Any], role: str) -> tuple[Message, ...]:

@@ -173,13 +173,15 @@ def _read(item: Any, role: str) -> _Read:
     own = _ROLES.get(word, word) if isinstance(word, str) and word else role
     name = _text(message.get("name"))
     finish = _finish_reason(message) or (None if message is item else _finish_reason(item))
-    if isinstance(message.get("parts"), list):
-        return _Read(own, tuple(parts_of(message["parts"])), name, finish)
-    parts = list(parts_of(_content(message)))
+    given = message.get("parts")
+    parts = parts_of(given if isinstance(given, list) else _content(message))
     call_id = _text(message.get("tool_call_id"))
     if own == "tool" and not any(isinstance(part, ToolCallResponsePart) for part in parts):
-        parts = [ToolCallResponsePart(call_id or _text(message.get("id")), parse_json_text(_plain(message)))]
-        name = None
+        if not isinstance(given, list):
+            parts = [ToolCallResponsePart(call_id or _text(message.get("id")), parse_json_text(_plain(message)))]
+            name = None
+        elif call_id is not None:  # LiteLLM: GenAI's parts in OpenAI's message
+            parts = [ToolCallResponsePart(call_id, parse_json_text(plain_content(given)))]
     parts += tool_calls_of(message.get("tool_calls"), parts)
     return _Read(own, tuple(parts), name, finish, is_item=kind == "message")
 
@@ -234,8 +236,8 @@ def plain_content(content: Any) -> Any:
     """The text of a single text block; anything else as it is."""
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
         only = content[0]
-        for key in ("text", "json"):
-            if key in only and set(only) <= {key, "type"}:
+        for key in ("text", "json", "content"):
+            if key in only and set(only) <= {key, "type"} and (key != "content" or only.get("type") == "text"):
                 return only[key]
     return content
 

@@ -187,7 +187,7 @@ class _TraceFault(logging.Filter):
         self.why: str | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
+        error = getattr(record, "fault", None) or (record.exc_info[1] if record.exc_info else None)
         if not isinstance(error, OSError):
             return True
         self.why = self.why or error.strerror or type(error).__name__

@@ -44,10 +44,14 @@ def export_trace(
         shown = redacted(whole, redaction)
         count += shown != whole
         lines.append(encode_request([shown]) + "\n")
+    is_ours = False
     try:
         with path.open("x", encoding="utf-8", errors="replace") as file:
+            is_ours = True
             file.writelines(lines)
     except OSError as fault:
+        if is_ours:
+            path.unlink(missing_ok=True)
         raise ReplayError(f"{path}: cannot be written ({(fault.strerror or '').lower()})") from fault
     return count
 

@@ -81,4 +81,5 @@ class Emitter:
                             event.type,
                             fault,
                             exc_info=told,
+                            extra={"fault": fault},
                         )

@@ -61,6 +61,7 @@ class TraceFileWriter:
             if self._fsync:
                 os.fsync(self._fd)
         except OSError as fault:
+            self._compacts = False  # What is torn is read as it stands; the disk has no room for a second copy either.
             raise OSError(fault.errno, fault.strerror, str(self.path)) from fault
         if self._is_closing:
             self.close()
@@ -92,12 +93,17 @@ def append_line(fd: int, line: str) -> None:
 def _compact(path: Path) -> None:
     """Rewrite the file with its ended spans only, by rename, so that a crash in the middle loses nothing."""
     fd, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    with os.fdopen(fd, "w", encoding="utf-8") as out, path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if '"endTimeUnixNano":"0"' not in line or any(s.end_unix_nano for s in decode_request(json.loads(line))):
-                out.write(line)
-    Path(name).chmod(path.stat().st_mode)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as out, path.open(encoding="utf-8") as lines:
+            for line in lines:
+                ended = '"endTimeUnixNano":"0"' not in line
+                if ended or any(span.end_unix_nano for span in decode_request(json.loads(line))):
+                    out.write(line)
+        Path(name).chmod(path.stat().st_mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def read_spans(path: str | Path) -> list[Span]:

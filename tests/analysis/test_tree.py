@@ -26,6 +26,11 @@ def row(seq: int, parent: str | None = None, start: int | None = 0, end: int | N
     return SpanRow(**(values | more))  # type: ignore[arg-type]
 
 
+def test_the_mark_of_a_missing_parent_shows_no_control_characters() -> None:
+    forest = build_forest([row(1, "ab\x1b[\x00")])
+    assert [mark.text for mark in forest.marks_of(0)] == ["parent …b␛[␀ missing"]
+
+
 def of(number: int) -> str:
     return f"{number:016x}"
 

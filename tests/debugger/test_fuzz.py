@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
-from debugger.commands._json import call_to_json, dump, issue_to_json, trace_to_json
+from debugger.commands._json import CallWriter, call_to_json, dump, issue_to_json, trace_to_json
 from debugger.importers import format_of
 from debugger.store import Store
 from runtime.errors import RuntimeFault
@@ -41,8 +41,11 @@ def whole_way(path: Path, *, every: bool) -> None:
         for row in store.traces():
             json.loads(dump(trace_to_json(row)))
             calls = store.calls(row.trace_id)
+            writer = CallWriter()
             for call in calls:
-                json.loads(dump(call_to_json(call)))
+                text = dump(call_to_json(call))
+                json.loads(text)
+                assert writer.text(call) == text
             events = store.events(row.trace_id)
             cuts: list[tuple[str | None, Any]] = [(None, "after")]
             if every:

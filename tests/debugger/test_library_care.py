@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import debugger.store.library._catalog as catalog
 import debugger.store.library._compact as compaction
+from debugger.cli import main
 from debugger.errors import LibraryError, NewerLibraryError, QueryCancelledError
 from debugger.store import Library, LoadProgress
 from debugger.store.library import library_folder
@@ -107,6 +110,32 @@ def test_what_cannot_be_written_can_be_read(home: Path, tmp_path: Path, monkeypa
             library.load([path])
         with pytest.raises(LibraryError, match="cannot be written"):
             library.remove([TRACES[0]])
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become nobody")
+def test_a_library_of_another_user_is_read_and_a_load_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with TemporaryDirectory(prefix="retrospan-") as open_to_all:  # pytest's own folders are for one user.
+        Path(open_to_all).chmod(0o755)
+        _read_as_nobody(Path(open_to_all), capsys)
+
+
+def _read_as_nobody(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, more = file_of(shared, 1, TRACES[0]), file_of(shared, 2, TRACES[1])
+    words = ["--library", str(shared / "library")]
+    assert main(["load", str(path), *words]) == 0
+    assert main(["show", "--trace", TRACES[0], *words]) == 0, "all modules are loaded, which nobody may not read"
+    capsys.readouterr()
+    os.seteuid(65534)
+    try:
+        assert main(["list", *words]) == 0
+        assert main(["show", "--trace", TRACES[0], *words]) == 0
+        assert TRACES[0][:12] in capsys.readouterr().out
+        assert main(["load", str(more), *words]) == 2
+    finally:
+        os.seteuid(0)
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert "the library cannot be written (permission denied)" in said
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_library_as_it_was(home: Path, tmp_path: Path) -> None:

@@ -276,7 +276,8 @@ def test_a_trace_that_cannot_be_written_is_said(tmp_path, capsys):
         pytest.skip("the system has no full device")
     assert main(["replay", str(SAMPLE), "-o", "/dev/full"]) == 1
     out = capsys.readouterr()
-    assert "/dev/full: the replay's own trace could not be written (" in out.err
+    assert "/dev/full: the replay's own trace could not be written (No space left on device)" in out.err
+    assert "the agent printed" not in out.err
     assert "the replay's own trace:" not in out.out
 
 

@@ -102,6 +102,12 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         await desk.press("enter")
         assert "✎ supplied" in desk.screen
         assert "tool result" in desk.screen
+        await desk.press("escape", "escape")
+        assert len(desk.app.session.traces()) == 2, "the fork is a branch in the list"
+        await desk.press("down", "d")
+        assert "once more removes travel_desk for good" in desk.screen
+        await desk.press("d")
+        assert [row.origin_trace_id for row in desk.app.session.traces()] == [None], "an unsaved fork is thrown away"
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -210,6 +212,27 @@ def test_a_disk_that_refuses_does_not_reach_the_agent(caplog):
     run = recorded(trace_file=Path("/dev/full"))
     assert run.root.status == "completed"
     assert len([r for r in caplog.records if "a subscriber failed" in r.message]) == 1
+
+
+def test_a_disk_that_fills_up_leaves_what_fits_and_nothing_beside_it(tmp_path, caplog, monkeypatch):
+    left = [3000]
+
+    def write(fd, data):
+        room = min(len(data), left[0])
+        left[0] -= room
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return os_write(fd, data[:room])
+
+    os_write = os.write
+    monkeypatch.setattr("runtime.trace._file.os.write", write)
+    run = recorded(trace_file=tmp_path / "t.jsonl")
+    monkeypatch.undo()
+    assert run.root.status == "completed"
+    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert isinstance(said.fault, OSError)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    assert read_spans(tmp_path / "t.jsonl"), "what was written whole is read"
 
 
 def test_values_that_are_not_json_are_said_to_be_lost(tmp_path):
