@@ -11,6 +11,7 @@ from msgspec import structs
 
 from debugger.replay.model import ReplayCall
 from debugger.store.rows import IssueRow, SpanRow
+from debugger.tui.screens.editor import ForkScreen
 from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart
 from runtime.trace import Span
 from tests.support.frame import strips
@@ -214,3 +215,22 @@ def test_nothing_is_obeyed_where_findings_are_made():
 
     session = HostileSession()
     drive(session, scene, NARROW)
+
+
+def test_an_editor_shows_stand_ins_and_keeps_the_text():
+    text = f"{ESCAPES}\u202egnp\t{MARKUP}\n" * 12
+    answered = []
+
+    async def scene(desk: Desk) -> None:
+        desk.app.push_screen(ForkScreen([(EVIL, text)]), answered.append)
+        await desk.settle()
+        assert "[red]not red[/red]" in harmless(desk, NARROW)
+        await desk.press("ctrl+s")
+        assert not answered, "nothing was changed"
+        # What undoes the whole text makes a scroll bar needless, and needed again.
+        await desk.press("enter", "ctrl+a", "x", "ctrl+z", "ctrl+y", "ctrl+z", "ctrl+home", "y")
+        harmless(desk, NARROW)
+        await desk.press("ctrl+s")
+
+    drive(HostileSession(), scene, NARROW)
+    assert [edit.value for edit in answered] == ["y" + text]

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static, TextArea
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from runtime.journal import Question, Supplied
@@ -24,6 +24,7 @@ from ...replay.model import Edit
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, key_for
 from ..widgets.key_line import KeyLine
+from ..widgets.safe_area import SafeArea
 
 R = TypeVar("R")
 
@@ -50,7 +51,7 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def compose(self) -> ComposeResult:  # noqa: D102
         with Vertical(id="editor"):
             yield from self.above()
-            yield TextArea(id="editor-text", tab_behavior="focus")
+            yield SafeArea(id="editor-text", tab_behavior="focus")
             yield KeyLine(id="editor-keys")
 
     def above(self) -> ComposeResult:
@@ -58,9 +59,9 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         yield OneLine(id="editor-line")
 
     @property
-    def area(self) -> TextArea:
+    def area(self) -> SafeArea:
         """The text."""
-        return self.query_one(TextArea)
+        return self.query_one(SafeArea)
 
     def on_mount(self) -> None:
         """Show title and keys."""
@@ -92,7 +93,7 @@ class ForkScreen(EditorScreen[Edit | None]):
 
     def above(self) -> ComposeResult:
         """The paths to choose from."""
-        shown = (f"{path}  {' '.join(visible(text).split())[:60]}" for path, text in self._choices)
+        shown = (f"{visible(path)}  {' '.join(visible(text).split())[:60]}" for path, text in self._choices)
         yield OptionList(*(Option(Text(line, no_wrap=True)) for line in shown), id="editor-paths")
 
     def on_mount(self) -> None:
@@ -103,11 +104,11 @@ class ForkScreen(EditorScreen[Edit | None]):
 
     def _choose(self, at: int) -> None:
         if at != self._at:
-            self._drafts[self._at] = self.area.text
+            self._drafts[self._at] = self.area.recorded
         self._at = at
         path, text = self._choices[at]
-        self.area.load_text(self._drafts.get(at, text))
-        self.area.border_title = path
+        self.area.recorded = self._drafts.get(at, text)
+        self.area.border_title = Text(visible(path))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what stands there."""
@@ -120,7 +121,7 @@ class ForkScreen(EditorScreen[Edit | None]):
     def action_done(self) -> None:
         """Answer with the edit."""
         path, old = self._choices[self._at]
-        text = self.area.text
+        text = self.area.recorded
         if text == old:
             self.notify("Nothing has been changed yet.")
             return
@@ -161,18 +162,18 @@ class AskScreen(EditorScreen[Supplied]):
         """Propose what the nearest recorded call had given."""
         super().on_mount()
         proposal = self._question.proposal
-        self.area.load_text("" if proposal is None else _plain(proposal))
+        self.area.recorded = "" if proposal is None else _plain(proposal)
         self.area.focus()
 
     def action_give(self) -> None:
         """Go on with the text as the result; text that is only nearly JSON must be given twice."""
-        text = self.area.text
+        text = self.area.recorded
         if self.is_meant(text, broken_json(text)):
             self.dismiss(Supplied(kind="result", value=supplied_value(self._question.kind, text)))
 
     def action_fail(self) -> None:
         """Let the call fail with the text."""
-        self.dismiss(Supplied(kind="error", error=ErrorInfo("Error", self.area.text.strip() or "failed")))
+        self.dismiss(Supplied(kind="error", error=ErrorInfo("Error", self.area.recorded.strip() or "failed")))
 
     def action_live(self) -> None:
         """Do the call for real."""

@@ -43,12 +43,12 @@ class NoteEditor(EditorScreen[str | None]):
         """Show what stands there."""
         super().on_mount()
         self.query_one("#editor-line", OneLine).pieces = (Run(one_line(self._about), "strong"),)
-        self.area.load_text(self._text)
+        self.area.recorded = self._text
         self.area.focus()
 
     def action_done(self) -> None:
         """Keep it."""
-        self.dismiss(self.area.text.strip("\n"))
+        self.dismiss(self.area.recorded.strip("\n"))
 
     def action_cancel(self) -> None:
         """Change nothing."""

@@ -14,12 +14,13 @@ from textual.widgets import TextArea
 from ...analysis.filter_language import Completion
 from ...analysis.text import lines_of
 from ..keymap import bindings
+from .safe_area import SafeArea
 
 _LONGEST = 100_000
 """Characters of a paste that are taken."""
 
 
-class SqlEdit(TextArea, inherit_bindings=False):
+class SqlEdit(SafeArea, inherit_bindings=False):
     """Edits a query.
 
     Args:
