@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, Literal, TypeAlias
@@ -81,7 +81,9 @@ class Comparison:
         return all(row.status == "same" for row in self.rows)
 
 
-def compare_traces(left: Sequence[Call], right: Sequence[Call]) -> Comparison:
+def compare_traces(
+    left: Sequence[Call], right: Sequence[Call], is_wanted: Callable[[], bool] = lambda: True
+) -> Comparison:
     """Align the calls of two traces and say what differs.
 
     Calls that say the same are aligned first, so that one call more moves nothing else; what is left between them is
@@ -90,12 +92,15 @@ def compare_traces(left: Sequence[Call], right: Sequence[Call]) -> Comparison:
     Args:
         left: the calls of a trace in timeline order.
         right: the same of the other one.
+        is_wanted: asked before each row; False ends it there, with the rows so far, which nobody waits for.
     Cost: linear for traces that are mostly the same; a stretch of many different calls is aligned greedily.
     """
     known: dict[str, Message] = {}
     old, new = (_in_depth([_without_ids(call, known) for call in calls]) for calls in (left, right))
     rows: list[ComparedCall] = []
     for a, b in _pairs(old, new):
+        if not is_wanted():
+            break
         rows.append(_row(None if a is None else old[a], None if b is None else new[b]))
     return Comparison(rows=tuple(rows), left=_totals(left), right=_totals(right))
 

@@ -91,7 +91,8 @@ class Notebook:
         """
         with self._open() as connection:
             (last,) = connection.execute("select coalesce(max(place), 0) from note").fetchone()
-            row = (last + 1, note.kind, note.title, note.body, note.source, note.trace_id, note.span_id, time.time_ns())
+            texts = map(_storable, (note.kind, note.title, note.body, note.source, note.trace_id, note.span_id))
+            row = (last + 1, *texts, time.time_ns())
             made = connection.execute(
                 "insert into note (place, kind, title, body, source, trace_id, span_id, made_unix_nano) "
                 "values (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -102,7 +103,7 @@ class Notebook:
     def edit(self, note_id: int, body: str) -> None:
         """Another text for a note. Raises: StoreError."""
         with self._open() as connection:
-            connection.execute("update note set body = ? where note_id = ?", (body, note_id))
+            connection.execute("update note set body = ? where note_id = ?", (_storable(body), note_id))
 
     def delete(self, note_id: int) -> None:
         """Forget a note. Raises: StoreError."""
@@ -130,3 +131,8 @@ def _note(row: tuple[Any, ...]) -> Note:
 def notebook_beside(path: Path) -> Path:
     """Where the notebook of a file or folder lies: hidden, so that a folder that is read does not hold it."""
     return path / ".retrospan-notes" if path.is_dir() else path.with_name(f".{path.name}.retrospan-notes")
+
+
+def _storable(text: str) -> str:
+    """The text with lone surrogates, which a damaged trace may hold and no file can, written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

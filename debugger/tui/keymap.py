@@ -318,6 +318,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("compare.open", "enter", "open", "details", "Go to what differs in this call", show=True),
         _key("compare.only", "f", "only", "only differences", "Show only the calls that differ, or all again",
              show=True),
+        _key("compare.pin", "P", "pin", "pin", "Pin to the notebook what differs in the call under the cursor"),
         _key("compare.swap", "s", "swap", "swap", "Exchange left and right"),
         _key("compare.back", "escape", "back", "back", "Back to the calls, then to where you came from", show=True),
     ],

@@ -99,6 +99,17 @@ PLACES = {
 }
 
 
+def harmless(desk: Desk, size: tuple[int, int]) -> str:
+    """All that is on the screen, once it was seen that none of it does anything."""
+    for strip in strips(desk.app):
+        assert not BAD & set(strip.text), f"a control character reached the screen: {strip.text!r}"
+        assert not HIDDEN & set(strip.text), f"a hidden character reached the screen: {strip.text!r}"
+        assert strip.cell_length == size[0]
+        for segment in strip:
+            assert segment.style is None or not segment.style.meta.get("@click")
+    return "".join(strip.text for strip in strips(desk.app))
+
+
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_of_the_text_is_obeyed(place, size):
@@ -106,13 +117,7 @@ def test_nothing_of_the_text_is_obeyed(place, size):
         await desk.press(*PLACES[place])
         seen = ""
         for _ in range(4):
-            for strip in strips(desk.app):
-                assert not BAD & set(strip.text), f"a control character reached the screen: {strip.text!r}"
-                assert not HIDDEN & set(strip.text), f"a hidden character reached the screen: {strip.text!r}"
-                assert strip.cell_length == size[0]
-                for segment in strip:
-                    assert segment.style is None or not segment.style.meta.get("@click")
-                seen += strip.text
+            seen += harmless(desk, size)
             await desk.press("pagedown")
         if place not in ("filter", "toast"):
             assert "[red]not red[/red]" in seen or "]52;c;" in seen
@@ -186,3 +191,26 @@ def test_what_is_copied_is_what_was_recorded(tmp_path, monkeypatch):
         assert "<U+" not in desk.app.clipboard
 
     drive(HostileSession(), scene)
+
+
+WALK = {
+    "compare": ["space", "c"],
+    "what differs": ["tab", "e"],
+    "pinned": ["escape", "P", "B"],
+    "a note is edited": ["E"],
+    "the whole conversation": ["escape", "escape", "escape", "enter", "t", "e"],
+    "where from": ["escape", "H", "r", "e", "d", "enter"],
+    "export": ["escape", "S"],
+}
+"""From one place to the next, on one app."""
+
+
+def test_nothing_is_obeyed_where_findings_are_made():
+    async def scene(desk: Desk) -> None:
+        for place, keys in WALK.items():
+            await desk.press(*keys)
+            seen = harmless(desk, NARROW)
+            assert "red" in seen, f"{place} does not show the text"
+
+    session = HostileSession()
+    drive(session, scene, NARROW)

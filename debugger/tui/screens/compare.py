@@ -15,6 +15,7 @@ from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import clock
 from ...analysis.traces import trace_name
+from ...store.notebook import Note
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -23,10 +24,10 @@ from ..widgets.compare_list import CompareList
 from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
-from .base import PaneScreen
+from .pinning import MOST_PINNED, PinningScreen
 
 
-class CompareScreen(PaneScreen):
+class CompareScreen(PinningScreen):
     """Compares two traces.
 
     Args:
@@ -43,6 +44,7 @@ class CompareScreen(PaneScreen):
         self.left, self.right = left, right
         self.comparison: Comparison | None = None
         self._has_failed = False
+        self._is_left = False
         self._read: Latest[tuple[str, str], Comparison] = Latest(
             self, "compare", self._compare, self._compared, self._not_compared
         )
@@ -105,7 +107,13 @@ class CompareScreen(PaneScreen):
 
     def _compare(self, pair: tuple[str, str]) -> Comparison:
         left, right = pair
-        return compare_traces(self._session.calls(left), self._session.calls(right))
+        one = self._session.calls(left)
+        other = [] if self._is_left else self._session.calls(right)
+        return compare_traces(one, other, lambda: not self._is_left)
+
+    def on_unmount(self) -> None:
+        """Nobody waits for the comparison any more."""
+        self._is_left = True
 
     def _compared(self, _: tuple[str, str], found: Comparison) -> None:
         self.comparison = found
@@ -144,6 +152,19 @@ class CompareScreen(PaneScreen):
         """Go to another difference."""
         if not self.calls.to_difference(step) and self.comparison is not None:
             self.say("Nothing differs.")
+
+    def action_pin(self) -> None:
+        """Pin what differs in the call."""
+        row = self.calls.selected
+        here = None if row is None else row.left or row.right
+        if row is None or here is None:
+            self.say("There is nothing to pin.")
+            return
+        side = self.left if row.left is not None else self.right
+        title = f"{row.label} in {trace_name(self.left.name)} beside {trace_name(self.right.name)}"
+        body = call_document(row).text[:MOST_PINNED]
+        self.pin(self._session, Note(kind="text", title=title, body=body, source=self._session.opened_as(side),
+                                     trace_id=side.trace_id, span_id=here.span_id))  # fmt: skip
 
     def action_only(self) -> None:
         """Only what differs, or everything."""

@@ -10,6 +10,9 @@ from ..latest import Latest
 from ..session import Session
 from .base import PaneScreen
 
+MOST_PINNED = 4_000
+"""Characters of what is pinned that a note holds; the rest is one key away."""
+
 
 class PinningScreen(PaneScreen):
     """A screen that can pin."""

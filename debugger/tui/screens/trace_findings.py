@@ -14,10 +14,8 @@ from .base import new_file
 from .export import ExportScreen
 from .lineage import LineageScreen
 from .notes import NotesScreen
+from .pinning import MOST_PINNED
 from .trace_base import TraceBase
-
-_MOST_PINNED = 4_000
-"""Characters of a span that a note holds; the rest is one key away."""
 
 
 class TraceFindings(TraceBase):
@@ -43,7 +41,7 @@ class TraceFindings(TraceBase):
         title = f"{name_of(span)} in {trace_name(self.row.name)}"
         # A span says itself what it was about: the note holds what the pane shows of it.
         body = text if in_text else self.detail.document("conversation").text
-        self.pin(self._session, Note(kind="text" if in_text else "span", title=title, body=body[:_MOST_PINNED],
+        self.pin(self._session, Note(kind="text" if in_text else "span", title=title, body=body[:MOST_PINNED],
                                      source=self._session.opened_as(self.row), trace_id=self.row.trace_id,
                                      span_id=span.span_id))  # fmt: skip
 

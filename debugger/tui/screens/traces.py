@@ -61,6 +61,8 @@ class TracesScreen(MarkingScreen):
         """The trace and the span to go to once all is loaded; empty texts for none."""
         self._stop_loading = False
         self._loading = True
+        self._opens_first = False
+        """The key that opens was pressed before there was anything to open."""
         self._began = clock()
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
@@ -238,6 +240,9 @@ class TracesScreen(MarkingScreen):
         table.empty_text = ("Loading…",) if self._loading else empty_text(self._session.is_library, self.key)
         table.show(rows)
         self._draw()
+        if self._opens_first and self.is_current and table.selected is not None:
+            self._opens_first = False
+            self.action_open()
         if self._start[0] and not self._loading:
             (trace_id, span_id), self._start = self._start, ("", "")
             if not self.open_trace(trace_id, span_id):
@@ -258,6 +263,8 @@ class TracesScreen(MarkingScreen):
         row = self.query_one(TraceList).selected
         if row is not None:
             self.app.push_screen(TraceScreen(self._session, row))
+        elif self._loading:
+            self._opens_first = True
 
     def lists(self, trace_id: str) -> bool:
         """Whether a trace is here, by the beginning of its id."""

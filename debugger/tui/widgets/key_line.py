@@ -36,11 +36,16 @@ class KeyLine(OneLine):
         right: list[Drawable] = []
         for binding in self._always:
             right.extend(_pieces(binding))
-        room = self.size.width - sum(width_of(piece.text) for piece in right) - 1
+        taken = sum(width_of(piece.text) for piece in right)
+        offered, always = self._offered, self._always
+        if taken > self.size.width // 2:
+            # Where there is room for nothing else, the way to the help is what is needed.
+            offered, always, right, taken = (*always, *offered), (), [], 0
+        room = self.size.width - taken - 1
         left: list[Drawable] = [Run(" ")]
         at = 1
         self._spots = []
-        for binding in self._offered:
+        for binding in offered:
             pieces = _pieces(binding)
             width = sum(width_of(piece.text) for piece in pieces)
             if at + width > room:
@@ -48,8 +53,8 @@ class KeyLine(OneLine):
             self._spots.append((at, at + width, binding.key.partition(",")[0]))
             left.extend(pieces)
             at += width
-        start = self.size.width - sum(width_of(piece.text) for piece in right)
-        for binding in self._always:
+        start = self.size.width - taken
+        for binding in always:
             width = sum(width_of(piece.text) for piece in _pieces(binding))
             self._spots.append((start, start + width, binding.key.partition(",")[0]))
             start += width

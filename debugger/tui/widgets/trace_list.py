@@ -19,7 +19,7 @@ _STARTED = 15
 _LEAST_NAME = 18
 """Cells that a trace's name keeps before another column is shown."""
 
-_FIRST = ("took", "calls", "errors", "cost", "tokens in/out", "service", "spans", "fidelity", "source")
+_FIRST = ("started", "took", "calls", "errors", "cost", "tokens in/out", "service", "spans", "fidelity", "source")
 """Columns as they are left out where room is short, the last ones first."""
 
 
@@ -100,11 +100,11 @@ class TraceList(Drawn):
             "fidelity": (8, False),
             "source": (16, False),
         }
-        room = width - 2 - _LEAST_NAME - wanted["started"][0] - 2
-        fitting = {"started"}
+        room = width - 2 - _LEAST_NAME
+        fitting: set[str] = set()
         for name in _FIRST:
             cells = wanted[name][0] + 2
-            if name not in fitting and cells <= room:
+            if cells <= room:
                 fitting.add(name)
                 room -= cells
         return [(name, *wanted[name]) for name in wanted if name in fitting]
@@ -134,7 +134,8 @@ class TraceList(Drawn):
     def _with_name(self, width: int) -> list[tuple[str, int, bool]]:
         columns = self.columns(width)
         room = max(width - sum(cells + 2 for _, cells, _ in columns) - 2, 8)
-        return [columns[0], ("trace", room, False), *columns[1:]]
+        at = 1 if columns and columns[0][0] == "started" else 0
+        return [*columns[:at], ("trace", room, False), *columns[at:]]
 
     def row_key(self, row: int) -> Hashable:
         """The trace as it is now, and whether it is marked."""
