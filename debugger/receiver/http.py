@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from .coming import Coming
 from .guard import Guard
 from .intake import Intake, Lease
 from .otlp import CONTENT_TYPES, PATHS, Code, Encoding, Refused, Signal, malformed, overloaded, too_large
@@ -21,8 +21,6 @@ SILENCE_S: Final = 15.0
 WHOLE_S: Final = 60.0
 """How long a body may take."""
 MAX_REQUESTS: Final = 256
-PATIENCE_S: Final = 1.0
-"""How long a request may take to come in where others have no room: the one that began first gives up its own then."""
 _DRAIN_FACTOR: Final = 4
 """A body beyond the limit is read on, up to so many times the limit: else its sender sees a reset and no answer."""
 _METHODS: Final = "POST, OPTIONS"
@@ -40,8 +38,7 @@ class HttpApp:
         self._intake = intake
         self._guard = guard
         self._running = 0
-        self._coming: dict[asyncio.Timeout, float] = {}
-        """The requests that are coming in, oldest first, with the times at which they began."""
+        self._coming = Coming()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -57,7 +54,7 @@ class HttpApp:
             if scope["method"] == "OPTIONS":
                 await _send(send, 204, b"", (("allow", _METHODS), *more, *_preflight(headers)))
                 return
-            if self._running > MAX_REQUESTS and not self._make_room():
+            if self._running > MAX_REQUESTS and not self._coming.make_room():
                 raise overloaded("too many requests at this moment; try again")
             status, body = 200, await self._take(scope, headers, receive)
         except _GoneError:
@@ -100,7 +97,7 @@ class HttpApp:
         size = 0
         refused: Refused | None = None
         try:
-            async with self._patience() as patience:
+            async with self._coming.within(WHOLE_S) as patience:
                 more = True
                 while more:
                     message = await asyncio.wait_for(receive(), SILENCE_S)
@@ -115,7 +112,7 @@ class HttpApp:
                             lease.grow(len(chunk))
                         except Refused as fault:
                             refused = fault
-                            self._make_room(patience)
+                            self._coming.make_room(patience)
                     if refused is None:
                         chunks.append(chunk)
                         continue
@@ -127,32 +124,6 @@ class HttpApp:
         if refused is not None:
             raise refused
         return b"".join(chunks)
-
-    @asynccontextmanager
-    async def _patience(self) -> AsyncIterator[asyncio.Timeout]:
-        """For as long as a body may take; shorter where its room is needed. Raises TimeoutError."""
-        async with asyncio.timeout(WHOLE_S) as patience:
-            self._coming[patience] = asyncio.get_running_loop().time()
-            try:
-                yield patience
-            finally:
-                self._coming.pop(patience, None)
-
-    def _make_room(self, but: asyncio.Timeout | None = None) -> bool:
-        """End the request that has been coming in for longest, if for long: a few slow senders must not keep out all.
-
-        Args: but: the one that needs the room.
-        """
-        now = asyncio.get_running_loop().time()
-        for patience, began in self._coming.items():
-            if patience is but:
-                continue
-            if now - began < PATIENCE_S:
-                return False
-            del self._coming[patience]
-            patience.reschedule(now)
-            return True
-        return False
 
 
 def _signal(scope: Scope) -> Signal:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gzip
 import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -18,6 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from debugger.receiver import coming, grpc_server
 from debugger.receiver import http as http_module
 from debugger.receiver.guard import Guard
 from debugger.receiver.intake import Intake
@@ -246,7 +248,7 @@ class TestBrokenSenders:
     def test_slow_senders_keep_nobody_out(self, door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
         """The one that has been slow for longest makes room, once it had its time."""
         monkeypatch.setattr(http_module, "MAX_REQUESTS", 2)
-        monkeypatch.setattr(http_module, "PATIENCE_S", WAIT_S)
+        monkeypatch.setattr(coming, "PATIENCE_S", WAIT_S)
         body = request(span(1))
         with ExitStack() as ending:
             slow = []
@@ -256,7 +258,7 @@ class TestBrokenSenders:
                 slow[-1].sendall(post(100, "expect: 100-continue"))
                 assert slow[-1].recv(100).startswith(b"HTTP/1.1 100")
             assert door.ask("/v1/traces", body, **PROTOBUF)[0] == 503
-            monkeypatch.setattr(http_module, "PATIENCE_S", 0)
+            monkeypatch.setattr(coming, "PATIENCE_S", 0)
             assert door.ask("/v1/traces", body, **PROTOBUF)[0] == 200
             assert slow[0].recv(100).startswith(b"HTTP/1.1 408")
             slow[1].setblocking(False)
@@ -304,3 +306,43 @@ class TestBrokenSenders:
 
     def test_expect_continue_of_too_much(self, door: Door) -> None:
         assert door.raw(post(LIMIT + 1, "expect: 100-continue", "connection: close")).startswith(b"HTTP/1.1 413")
+
+
+class Call:
+    """What gRPC tells a handler of its call."""
+
+    def invocation_metadata(self) -> tuple[()]:
+        return ()
+
+    def set_trailing_metadata(self, _: object) -> None:
+        return
+
+    async def abort(self, _: object, message: str) -> None:
+        raise RuntimeError(message)
+
+
+def test_slow_calls_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grpc_server, "AT_ONCE", 1)
+    monkeypatch.setattr(coming, "PATIENCE_S", WAIT_S)
+    sink = Memory()
+
+    async def never() -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield request(span(1))
+
+    async def scene() -> None:
+        export = grpc_server.GrpcServer(Intake(sink, lambda: None), Guard())._export("traces")
+        slow = asyncio.ensure_future(export(never(), Call()))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="too many calls"):
+            await export(whole(), Call())
+        monkeypatch.setattr(coming, "PATIENCE_S", 0)
+        assert await export(whole(), Call()) == b""
+        with pytest.raises(RuntimeError, match="did not come to its end in time"):
+            await slow
+
+    asyncio.run(scene())
+    assert len(sink.kept) == 1

@@ -85,6 +85,10 @@ def test_grpc_wants_the_token_and_refuses_what_is_no_request(tmp_path: Path) -> 
             with pytest.raises(grpc.RpcError) as refused:
                 call(b"\xff\xff", metadata=known, timeout=WAIT_S)
             assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            nothing = channel.stream_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+            with pytest.raises(grpc.RpcError) as refused:
+                nothing(iter(()), metadata=known, timeout=WAIT_S)
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
             # A message of a gigabyte in a megabyte.
             with pytest.raises(grpc.RpcError) as refused:
                 call(bytes(1 << 26), metadata=known, timeout=WAIT_S, compression=grpc.Compression.Gzip)

@@ -22,7 +22,7 @@ from debugger.tui.settings import Settings
 from debugger.tui.sql_answers import SqlAnswers
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.sql_edit import SqlEdit
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 DESK = Path(__file__).resolve().parents[2] / "sample_traces" / "travel_desk.otlp.jsonl"
@@ -90,7 +90,7 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         # A query that would never end is stopped, and what is asked next is answered.
         screen.edit.put(ENDLESS)
         await desk.press("escape")
-        await desk.pilot.press("enter")
+        desk.app.post_message(key_event("enter"))
         await desk.until(lambda: "running…" in desk.screen)
         assert "esc stop" in desk.screen
         await desk.press("ctrl+c")
