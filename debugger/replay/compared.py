@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from runtime.journal import Difference
-from runtime.messages import Call, Request, ToolDefinition
+from runtime.messages import Call, Request
 
 _LONGEST: Final = 60
 
@@ -43,26 +43,30 @@ class Comparison:
     turns: Sequence[Call]
     lost: tuple[str, ...] = ()
     _told: frozenset[str] = field(init=False)
+    _tells_tools: bool = field(init=False)
+    _tells_schemas: bool = field(init=False)
+    _tells_answers: bool = field(init=False)
     _asked: dict[str, None] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        # Once, since requests are many and so are the turns of a long recording.
+        tools = [tool for turn in self.turns for tool in turn.tool_definitions or ()]
         self._told = frozenset(name for turn in self.turns for name in turn.parameters)
+        self._tells_tools = bool(tools)
+        self._tells_schemas = any(tool.parameters for tool in tools)
+        self._tells_answers = any(turn.output_schema is not None for turn in self.turns)
 
     def note(self, request: Request) -> None:
         """A request of the program. Cheap; may be called from several threads."""
         for name in request.parameters:
             if name not in self._told and name not in self._asked:
                 self._asked[name] = None
-        if request.tools and not self._tools:
+        if request.tools and not self._tells_tools:
             self._asked["the tools that were offered"] = None
-        elif request.tools and not any(tool.parameters for tool in self._tools):
+        elif request.tools and not self._tells_schemas:
             self._asked["the schemas of tools"] = None
-        if request.output_schema is not None and not any(turn.output_schema is not None for turn in self.turns):
+        if request.output_schema is not None and not self._tells_answers:
             self._asked["the schema of the answer"] = None
-
-    @property
-    def _tools(self) -> list[ToolDefinition]:
-        return [tool for turn in self.turns for tool in turn.tool_definitions or ()]
 
     def notes(self) -> tuple[str, ...]:
         """One sentence, where something could not be compared."""
