@@ -29,6 +29,7 @@ from . import (
     mastra,
     mlflow,
     openinference,
+    openlit,
     openllmetry,
     pydantic_ai,
     rejelly,
@@ -70,6 +71,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     laminar,
     braintrust,
     litellm,
+    openlit,
 )
 """All that recognise a span read it, in this order: the first one to know a thing wins.
 

@@ -65,6 +65,11 @@ def test_one_more_call_moves_nothing_else_and_a_change_is_said_word_by_word():
     assert "tokens in 20 → 22" in totals_line(found.left, found.right)
 
 
+def test_a_comparison_that_nobody_waits_for_ends():
+    asked = iter((True, False))
+    assert len(compare_traces(LEFT, LEFT, lambda: next(asked)).rows) == 1
+
+
 def test_errors_and_what_was_not_recorded_are_differences():
     failed = replace(LEFT[2], error=ErrorInfo(type="Timeout", message="slow"), result=None, has_result=False)
     bare = replace(LEFT[1], input_messages=None)

@@ -271,6 +271,20 @@ def test_traces_can_be_used_while_the_rest_is_loading():
     drive(session, scene, settle=False)
 
 
+def test_a_trace_that_is_wanted_before_it_is_there_opens_once_it_is():
+    session = FakeSession(traces=[])
+    session.load_gate = threading.Event()
+
+    async def scene(desk: Desk) -> None:
+        await desk.until(lambda: "loading travel.jsonl" in desk.screen)
+        await desk.pilot.press("enter")
+        session.rows = travel_traces()[:1]
+        session.load_gate.set()
+        await desk.until(lambda: "book_museum" in desk.screen)
+
+    drive(session, scene, settle=False)
+
+
 def test_what_was_odd_in_the_input_is_counted_and_listed():
     session = FakeSession()
     session.issue_rows = [IssueRow(path="a.jsonl", line=7, reason="half a [JSON] value\x07")]
