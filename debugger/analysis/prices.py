@@ -18,6 +18,7 @@ from runtime.messages import Call
 from runtime.messages import Usage as Used
 
 from ..replay.model import LiveUse
+from .text import cost
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo
@@ -90,6 +91,12 @@ def together(costs: Sequence[ComputedCost | None]) -> ComputedCost | None:
         return None
     names = ", ".join(dict.fromkeys(cost.priced_as for cost in known))
     return replace(known[-1], nano_usd=sum(cost.nano_usd for cost in known), priced_as=names)
+
+
+def price_of(calls: Sequence[Call]) -> str:
+    """What recorded calls would cost by the price list, as a sentence after another; empty where one is unknown."""
+    computed = together([computed_cost(call) for call in calls])
+    return f" That would be {cost(computed.nano_usd)} by {computed.prices}." if computed else ""
 
 
 def live_cost(live: Sequence[LiveUse]) -> ComputedCost | None:

@@ -284,13 +284,10 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
 
 def _estimate(recording: Recording, job: ReplayJob) -> str:
     """What the real model calls may use, and cost by the price list where the recording tells no cost."""
-    from ..analysis.prices import computed_cost, together
-    from ..analysis.text import cost
+    from ..analysis.prices import price_of
     from ..replay.plan import calls_after, estimate_of
 
-    computed = together([computed_cost(call) for call in calls_after(recording, job)])
-    by = f" That would be {cost(computed.nano_usd)} by {computed.prices}." if computed else ""
-    return estimate_of(recording, job) + by
+    return estimate_of(recording, job) + price_of(calls_after(recording, job))
 
 
 def _agree_on_cost(estimate: str, args: Namespace) -> None:

@@ -108,6 +108,11 @@ class ReplayPlan:
     """The job's, with what stands there in the recording."""
     later_usage: Usage = field(default_factory=Usage)
     """What the model calls after the cut had used, or all of them where there is none."""
+    all_usage: Usage = field(default_factory=Usage)
+    """What all model calls of the trace had used."""
+    later_price: str = ""
+    """What the calls of ``later_usage`` would cost by a price list, as a sentence; empty where nobody has asked one."""
+    all_price: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

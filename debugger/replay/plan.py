@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.messages import Call, Usage
@@ -54,7 +55,8 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         is_rebuilt=program is not None and not isinstance(program, EntryPoint),
         notes=() if program is None or isinstance(program, EntryPoint) else program.notes,
         edits=edits,
-        later_usage=usage_after(recording, job),
+        later_usage=usage_of(calls_after(recording, job)),
+        all_usage=usage_of(calls_after(recording, replace(job, span_id=None))),
     )
     return replace(plan, sentence=sentence_of(job, plan))
 
@@ -74,10 +76,9 @@ def calls_after(recording: Recording, job: ReplayJob) -> list[Call]:
     return [c for c in recording.calls if c.kind == "llm" and (c.start_unix_nano or 0) >= (since or 0)]
 
 
-def usage_after(recording: Recording, job: ReplayJob) -> Usage:
-    """What the recorded model calls used from the cut on; of the whole trace where there is none."""
-    later = [call.usage for call in calls_after(recording, job)]
-    known = {name: [v for each in later if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
+def usage_of(calls: Sequence[Call]) -> Usage:
+    """What recorded calls used together; what none of them told stays unknown."""
+    known = {name: [v for c in calls if (v := getattr(c.usage, name)) is not None] for name in Usage.__slots__}
     return Usage(**{name: sum(values) for name, values in known.items() if values})
 
 
@@ -102,13 +103,13 @@ def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
     lead = " and lets the whole recording answer," if job.span_id and job.rest_recorded and not job.edits else ""
     if job.mode == job.tools == "strict" and recorded_goes_on:
         return f"{answered}. {program} and stops at this point."
-    estimate = _estimate(plan.later_usage) if job.mode == "live" else ""
+    estimate = _estimate(plan.later_usage) + plan.later_price if job.mode == "live" else ""
     return f"{answered}. {program}{lead} {_on_miss(job)}.{estimate}"
 
 
 def estimate_of(recording: Recording, job: ReplayJob) -> str:
     """What a job's real model calls may use at most, as a sentence after another; empty where the trace tells none."""
-    return _estimate(usage_after(recording, job))
+    return _estimate(usage_of(calls_after(recording, job)))
 
 
 def _estimate(usage: Usage) -> str:
@@ -151,6 +152,8 @@ def without_cut(plan: ReplayPlan) -> ReplayPlan:
         tool_answers=plan.tool_answers + plan.later_tool_calls,
         later_model_calls=0,
         later_tool_calls=0,
+        later_usage=plan.all_usage,
+        later_price=plan.all_price,
     )
 
 

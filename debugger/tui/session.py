@@ -172,8 +172,11 @@ class Session(Protocol):
             RestoreError: nothing had started yet; names the nearest cuts that work.
         """
 
-    def plan(self, job: ReplayJob) -> ReplayPlan:
-        """What the job would do. A job that cannot run has a plan with a problem; that is no error."""
+    def plan(self, job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
+        """What the job would do. A job that cannot run has a plan with a problem; that is no error.
+
+        Args: priced: say also what its real model calls may cost by the price list, which takes a second to read.
+        """
 
     def replay(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -13,13 +14,14 @@ from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.prices import price_of
 from ..errors import ReplayError
 from ..importers import Follower, Following
 from ..receiver.child import ReceiverProcess
 from ..receiver.status import Status
 from ..replay.keep import copy_beside
 from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
-from ..replay.plan import plan_replay
+from ..replay.plan import calls_after, plan_replay, sentence_of
 from ..replay.recording import Recording
 from ..replay.run import run_replay, stop_here
 from ..store import Library, Store
@@ -192,9 +194,15 @@ class StoreSession(TraceReading):
             return self._reader.issues()
         return [*self._store.issues(), *(self._files.issues() if self._files is not None else ())]
 
-    def plan(self, job: ReplayJob) -> ReplayPlan:
-        """What the job would do."""
-        return plan_replay(self._record(job.trace_id), job)
+    def plan(self, job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
+        """What the job would do, and what its real model calls may cost by the price list."""
+        recording = self._record(job.trace_id)
+        plan = plan_replay(recording, job)
+        if not priced:
+            return plan
+        later, all_calls = (calls_after(recording, each) for each in (job, replace(job, span_id=None)))
+        plan = replace(plan, later_price=price_of(later), all_price=price_of(all_calls))
+        return replace(plan, sentence=sentence_of(job, plan))
 
     def replay(
         self,

@@ -8,6 +8,7 @@ import pytest
 
 from debugger.replay.model import ReplayJob, ReplayPlan
 from debugger.replay.plan import sentence_of, without_cut
+from runtime.messages import Usage
 
 PLAN = ReplayPlan(entry_point="a.py:run", trusted=True, problem=None, warning=None, model_answers=2, tool_answers=1,
                   later_model_calls=3, later_tool_calls=0, sentence="")  # fmt: skip
@@ -50,3 +51,14 @@ def test_nothing_recorded_is_said_as_nothing():
 
 def test_without_a_program_there_is_nothing_to_run():
     assert sentence_of(CUT, replace(PLAN, entry_point=None)) == HERE
+
+
+def test_a_plan_without_its_cut_tells_what_all_model_calls_used_and_cost():
+    later, both = Usage(input_tokens=10, output_tokens=1), Usage(input_tokens=1_030, output_tokens=7)
+    plan = replace(
+        PLAN, later_usage=later, all_usage=both, later_price=" That would be $0.01.", all_price=" That would be $0.07."
+    )
+    job = ReplayJob(trace_id="a" * 32, span_id="b" * 16, mode="live")
+    assert "10 tokens in and 1 out, as recorded. That would be $0.01." in sentence_of(job, plan)
+    whole = sentence_of(replace(job, span_id=None), without_cut(plan))
+    assert "1,030 tokens in and 7 out, as recorded. That would be $0.07." in whole

@@ -413,7 +413,7 @@ class FakeSession:
             summary="● travel_desk running · 1 model turn, 2 tools in the journal · memory: 2 keys",
         )
 
-    def plan(self, job: ReplayJob) -> ReplayPlan:
+    def plan(self, job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
         self._asked("plan")
         return self.the_plan
 

@@ -72,12 +72,18 @@ def test_a_changed_agent_diverges_and_the_screen_says_where(tmp_path):
         drive(session, scene)
 
 
-def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it():
+def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it(monkeypatch):
+    monkeypatch.setattr("debugger.analysis.prices._installed", lambda: "1.2.3")
+
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "r")
         assert "an agent rebuilt from the trace" in desk.screen
         assert "no program runs" in desk.screen
-        await desk.press("enter")
+        await desk.press("m")
+        said = " ".join(desk.screen.split())
+        assert "tokens in and" in said
+        assert "by genai-prices 1.2.3" in said
+        await desk.press("m", "m", "enter")
         assert "✓ same output as recorded" in desk.screen
 
     with StoreSession([SAMPLES / "genai_langchain.otlp.jsonl"]) as session:

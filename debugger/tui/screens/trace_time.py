@@ -315,7 +315,7 @@ class TraceTime(TraceBase):
         self.say(problem_of(error, "").sentence, warning=True)
 
     def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
-        return self._session.plan(wanted[0])
+        return self._session.plan(wanted[0], priced=True)
 
     def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
         job, name = wanted
