@@ -177,6 +177,8 @@ def _input(text: str | None) -> dict[str, Any] | None:
         given = json.loads(text)
     except ValueError as fault:
         raise ReplayError(f"--input is not JSON: {fault}") from fault
+    except RecursionError as fault:
+        raise ReplayError("--input: the JSON is nested too deep") from fault
     if not isinstance(given, dict):
         raise ReplayError("--input is not a JSON object", hint='write it as {"parameter": value}')
     return given

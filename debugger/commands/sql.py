@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,13 +54,25 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
     with store:
         keep_input(args, store)
         with store.console() as console:
-            columns, pieces = console.run(args.query)
-            if output is not None:
-                write_result(output, columns, pieces)
-            elif args.json or args.csv:
-                write_text(sys.stdout, "json" if args.json else "csv", columns, pieces)
-            else:
-                sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
+
+            def answer() -> None:
+                columns, pieces = console.run(args.query)
+                if output is not None:
+                    write_result(output, columns, pieces)
+                elif args.json or args.csv:
+                    write_text(sys.stdout, "json" if args.json else "csv", columns, pieces)
+                else:
+                    sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
+
+            # Python hears ctrl+c between two of its own steps only, and one step of DuckDB may take hours.
+            with ThreadPoolExecutor(1, "retrospan-sql") as pool:
+                work = pool.submit(answer)
+                try:
+                    work.result()
+                finally:
+                    while not work.done():
+                        console.interrupt()
+                        wait([work], timeout=0.1)
 
 
 def _table(columns: tuple[Column, ...], pieces: Pieces) -> Iterator[str]:

@@ -52,7 +52,7 @@ def typed(path: str, text: str) -> Edit:
             return Edit(path=path, value=None)
         try:
             value = read_json(text)
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise EditError(f"{path}: this is not JSON: {fault}") from fault
         if not isinstance(value, Mapping):
             raise EditError(f"{path}: this is not a JSON object")
@@ -73,7 +73,7 @@ def broken_json(text: str) -> str | None:
         return None
     try:
         read_json(text)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         return str(fault)
     return None
 
@@ -82,13 +82,13 @@ def spoilt_json(old: str, text: str) -> str | None:
     """Why a text that is put in the place of JSON is none any more; None where it is, or where none stood there."""
     try:
         was = read_json(old)
-    except ValueError:
+    except (ValueError, RecursionError):
         return broken_json(text)
     if not isinstance(was, Mapping | Sequence) or isinstance(was, str):
         return broken_json(text)
     try:
         read_json(text)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         return str(fault)
     return None
 
@@ -100,7 +100,7 @@ def supplied_value(kind: str, text: str) -> Json:
     """
     try:
         value = read_json(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     is_message = isinstance(value, Mapping) and isinstance(value.get("parts"), list)
     return value if kind != "llm" or is_message else text

@@ -60,6 +60,8 @@ def read_set(text: str) -> Edit:
         return Edit(path=path.strip(), value=read_json(value))
     except ValueError:
         return Edit(path=path.strip(), value=value)
+    except RecursionError as fault:
+        raise EditError(f"--set {shortened(path)!r}: the JSON is nested too deep") from fault
 
 
 def read_edits(text: str, source: str) -> tuple[Edit, ...]:
@@ -71,6 +73,8 @@ def read_edits(text: str, source: str) -> tuple[Edit, ...]:
         data = read_json(text)
     except ValueError as fault:
         raise EditError(f"{source} is not JSON: {fault}") from fault
+    except RecursionError as fault:
+        raise EditError(f"{source}: the JSON is nested too deep") from fault
     if isinstance(data, Mapping) and isinstance(data.get("edits"), list):
         data = data["edits"]
     if isinstance(data, Mapping):

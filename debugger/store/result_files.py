@@ -34,15 +34,23 @@ class ColumnLike(Protocol):
 def write_result(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> int:
     """Write rows to a file in the form that its name ends in, one of ``ENDINGS``; how many there were.
 
-    Where the first rows cannot be had, no file is made.
+    The file is there when it is whole, and not before: what ends early leaves what was there.
     """
     counted = _Counted(pieces)
     if path.suffix == ".parquet":
         _write_parquet(path, columns, counted)
-    else:
-        first = next(counted, [])
-        with path.open("w", encoding="utf-8", newline="") as file:
+        return counted.rows
+    first = next(counted, [])
+    unfinished = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
             write_text(file, cast(Form, path.suffix[1:]), columns, chain([first], counted))
+        if unfinished != path:
+            unfinished.replace(path)
+    except BaseException:
+        if unfinished != path:
+            unfinished.unlink(missing_ok=True)
+        raise
     return counted.rows
 
 

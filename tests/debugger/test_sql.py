@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
 import threading
 
 import duckdb
@@ -12,7 +14,8 @@ import pytest
 
 from debugger.cli import main
 from debugger.errors import QueryCancelledError, SqlError
-from debugger.store import Store, console_over
+from debugger.store import Column, Console, Store, console_over
+from debugger.store.result_files import write_result
 from tests.support.repo import ROOT
 
 SAMPLES = ROOT / "sample_traces"
@@ -168,3 +171,27 @@ def test_the_library_is_asked_without_what_was_removed(capsys, tmp_path):
 def _listed(capsys, library):
     assert main(["list", "--library", library, "--json"]) == 0
     return capsys.readouterr().out
+
+
+def test_a_result_that_ends_early_leaves_the_file_that_was_there(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("before")
+
+    def pieces():
+        yield [(1,)]
+        raise QueryCancelledError("q")
+
+    with pytest.raises(QueryCancelledError):
+        write_result(path, [Column("n", "INTEGER")], pieces())
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("rows.csv", "before")]
+
+
+def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
+    run = Console.run
+
+    def pressed(console: Console, query: str) -> object:
+        os.kill(os.getpid(), signal.SIGINT)
+        return run(console, query)
+
+    monkeypatch.setattr(Console, "run", pressed)
+    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130

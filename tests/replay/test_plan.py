@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from debugger.cli import main
 from debugger.replay.model import ReplayJob, ReplayPlan
 from debugger.replay.plan import sentence_of, without_cut
 from runtime.messages import Usage
+from tests.support.repo import ROOT
 
 PLAN = ReplayPlan(entry_point="a.py:run", trusted=True, problem=None, warning=None, model_answers=2, tool_answers=1,
                   later_model_calls=3, later_tool_calls=0, sentence="")  # fmt: skip
@@ -62,3 +64,11 @@ def test_a_plan_without_its_cut_tells_what_all_model_calls_used_and_cost():
     assert "10 tokens in and 1 out, as recorded. That would be $0.01." in sentence_of(job, plan)
     whole = sentence_of(replace(job, span_id=None), without_cut(plan))
     assert "1,030 tokens in and 7 out, as recorded. That would be $0.07." in whole
+
+
+@pytest.mark.parametrize("words", [("--set", "system={deep}"), ("--input", '{{"a":{deep}}}')])
+def test_json_that_is_nested_too_deep_is_one_line(words, capsys):
+    deep = "[" * 30_000 + "]" * 30_000
+    trace = ROOT / "sample_traces" / "travel_desk.otlp.jsonl"
+    assert main(["replay", str(trace), words[0], words[1].format(deep=deep)]) == 2
+    assert "nested too deep" in capsys.readouterr().err.splitlines()[-1]
