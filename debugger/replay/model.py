@@ -157,7 +157,7 @@ class ReplayReport:
     program: str | None = None
     """What ran: ``FILE.py:NAME``; None for an agent rebuilt from the trace."""
     notes: tuple[str, ...] = ()
-    """What a rebuilt agent lacked, or took as recorded; one sentence each."""
+    """Why the state at the cut is not exact; what a rebuilt agent lacked or took as recorded; one sentence each."""
     edits: tuple[Edit, ...] = ()
     """The job's, with what stands there in the recording."""
     live: tuple[LiveUse, ...] = ()
