@@ -65,6 +65,17 @@ def test_one_more_call_moves_nothing_else_and_a_change_is_said_word_by_word():
     assert "tokens in 20 → 22" in totals_line(found.left, found.right)
 
 
+def test_how_a_program_was_replayed_is_no_input_of_it():
+    run = call(1, "agent", "invoke_workflow a.py", None, convention="retrospan")
+    left = replace(run, input={"command": ["python", "a.py"], "redacted": []})
+    settings = {"mode": "live", "tools": "strict", "ignore": []}
+    assert compare_traces([left], [replace(run, input={"command": ["python", "a.py"], **settings})]).is_same
+    found = compare_traces([left], [replace(run, input={"command": ["python", "b.py"], **settings})])
+    assert [d.path for d in found.rows[0].differences] == ["input.command[1]"]
+    of_agent = replace(left, entry_point="a.py:main")
+    assert not compare_traces([of_agent], [replace(of_agent, input={"command": ["python", "a.py"]})]).is_same
+
+
 def test_a_comparison_that_nobody_waits_for_ends():
     asked = iter((True, False))
     assert len(compare_traces(LEFT, LEFT, lambda: next(asked)).rows) == 1
