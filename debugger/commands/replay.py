@@ -6,12 +6,13 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import DebuggerError, ReplayError
+from ..errors import DebuggerError, NothingToReplayError, ReplayError
 from . import _many, _program
 from ._ask import terminal_prompt
 from ._input import add_input, exit_code, id_word, keep_input, load_input
@@ -126,6 +127,8 @@ def _replay_or_say_why(
 
     try:
         return _replay(store, args, trace_id, _Among(children, cancelled))
+    except NothingToReplayError as fault:
+        return replace(_unstarted(args, trace_id, str(fault)), ended="nothing")
     except (DebuggerError, RuntimeFault) as fault:
         why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
         return failed_report(args, trace_id, why)
@@ -133,9 +136,13 @@ def _replay_or_say_why(
 
 def failed_report(args: Namespace, trace_id: str, why: str) -> ReplayReport:
     """The report of a replay that could not be started; says so."""
+    say(f"trace {trace_id[:12]}: {why}")
+    return _unstarted(args, trace_id, why)
+
+
+def _unstarted(args: Namespace, trace_id: str, why: str) -> ReplayReport:
     from ..replay.model import ReplayJob, ReplayReport
 
-    say(f"trace {trace_id[:12]}: {why}")
     return ReplayReport(
         job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=tools_mode(args)),
         trace_id=None,
@@ -332,8 +339,6 @@ def say(text: str) -> None:
 
 def text_of_report(report: ReplayReport) -> str:
     """The report as text."""
-    from dataclasses import replace
-
     from ..analysis.prices import live_cost
     from ..analysis.replay_view import result_document
     from ..analysis.text import cost
