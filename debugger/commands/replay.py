@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -218,6 +219,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
     if among is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
+            _demand_sdks(recording, job)
             _agree_on_cost(_estimate(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
@@ -287,6 +289,25 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
     say(text + (f" from {program.file.parent}" if program.file else ""))
     if recording.run and not job.agent and recording.run.entry_digest not in (None, program.digest()):
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
+
+
+def _demand_sdks(recording: Recording, job: ReplayJob) -> None:
+    """Said before the start rather than by a rebuilt agent that fails midway; a program brings its own SDK.
+
+    Raises: ReplayError: the package is not installed by which the trace's model would be asked.
+    """
+    from ..replay.choice import find_program
+    from ..replay.entry import EntryPoint
+    from ..replay.plan import calls_after
+    from ..replay.reconstruct.live import lacking_extras
+
+    if isinstance(find_program(recording, job), EntryPoint):
+        return
+    if lacking := lacking_extras(calls_after(recording, job), os.environ):
+        raise ReplayError(
+            f"a live replay of this trace needs {' and '.join(lacking)}, not installed here",
+            hint=f"pip install 'retrospan[{','.join(lacking)}]'",
+        )
 
 
 def _estimate(recording: Recording, job: ReplayJob) -> str:
