@@ -11,7 +11,7 @@ from tests.tui.fake_session import FakeSession
 
 
 class TwoTraces(FakeSession):
-    """The second trace gives another answer of another model, with an escape and a markup tag in it, and lacks the last call."""
+    """The second trace has an answer of another model, with an escape and a markup tag, and lacks the last call."""
 
     broken = False
 
