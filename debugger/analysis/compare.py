@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from runtime.journal import Difference, differences_between, json_differences
 from runtime.messages import (
     Call,
+    CallKind,
     Json,
     Message,
     Request,
@@ -39,14 +40,20 @@ class ComparedCall:
     """A call of either trace, or one of both that stand for each other."""
 
     status: Status
-    kind: str
+    kind: CallKind
     label: str
-    """Name of the agent, tool or model, harmless and on one line."""
+    """Name of the agent, tool or model, harmless and on one line; the left one's where they differ."""
     depth: int
     left: Call | None
     right: Call | None
     differences: tuple[Difference, ...] = ()
     """``recorded`` is the left side. Times are no difference: no two runs take the same."""
+
+    @property
+    def both_labels(self) -> str:
+        """The name, or both where they differ: models that stand for each other may be different ones."""
+        names = [label_of(call) for call in (self.left, self.right) if call is not None]
+        return " → ".join(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

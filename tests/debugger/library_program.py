@@ -13,6 +13,7 @@ import random
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,9 @@ def crowd(folder: Path) -> None:
                     for path in order:
                         library.load([path])
                 code = 0
+            except BaseException:
+                traceback.print_exc()
+                raise
             finally:
                 os._exit(code)
         children.append(pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from debugger.conventions import Narrow, Promoted, View, calls_of, promote
 from debugger.errors import AmbiguousIdError, ShortIdError, UnknownSpanError, UnknownTraceError
 from debugger.store import IssueRow, LoadProgress, SpanRow, Store, TraceRow
+from debugger.store.rows import NumbersRow
 from runtime.trace import Span
 
 from .otlp import SPAN, START, TRACE, line, pairs, span
@@ -369,11 +371,16 @@ PARAMETERS = {
     "needles": ["x"],
     "seq": -1,
     "first_seq": 0,
+    "trace_ids": [TRACE],
+    "by": "model",
+    "edges": [1_000, 1_000_000],
 } | dict.fromkeys(("attributes", "events", "status_code", "status_message", *Promoted._fields))
 COLUMNS: dict[str, tuple[str, ...]] = {
     "trace_list": TraceRow.__struct_fields__,
     "span_list": SpanRow.__struct_fields__,
     "issue_list": IssueRow.__struct_fields__,
+    "numbers_of_agents": NumbersRow.__struct_fields__,
+    "numbers_of_calls": NumbersRow.__struct_fields__,
     "counts": ("spans", "traces"),
     "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
     "log_orphans": ("path", "records", "traces"),
@@ -400,9 +407,9 @@ def test_each_query_file_runs_and_gives_the_columns_it_promises(load: Load, path
     text = path.read_text()
     assert text.startswith("-- Purpose: ")
     assert "\n-- Parameters: " in text
-    if path.stem in ("schema", "console"):
+    if path.stem in ("schema", "memory", "console"):
         return  # They make tables and views; those of the console have tests of their own.
-    named = {key: value for key, value in PARAMETERS.items() if f"${key}" in text}
+    named = {key: value for key, value in PARAMETERS.items() if re.search(rf"\${key}\b", text)}
     store = load(line(span()))
     cursor = store._database._root.cursor().execute(text, named or None)
     if path.stem in COLUMNS:

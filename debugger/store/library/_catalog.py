@@ -276,6 +276,10 @@ class Catalog:
         which = "select 1 from file where path = ? and pack_id is not null"
         return bool(self.execute(which, (self._relative(str(spool_file)),)))
 
+    def last_file_id(self) -> int:
+        """The highest id of a file that a load has read; 0 where there is none."""
+        return max(self._one("select coalesce(max(file_id), 0) from file"), 0)
+
     def next_file_id(self) -> int:
         """A number below those of all loads, for a file that no load has read; only while the lock is held."""
         return min(self._one("select coalesce(min(file_id), 0) from file"), 0) - 1

@@ -49,7 +49,7 @@ def _merge(place: Place, catalog: Catalog, segments: list[Segment], workshop: Wo
         live = reading.live_ids()
     finally:
         reading.close()
-    work = Work.begin(place, workshop)
+    work = Work.begin(place, catalog.last_file_id, workshop)
     try:
         for segment in segments:
             work.attach(place.segments / segment.name)

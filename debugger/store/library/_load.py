@@ -57,7 +57,7 @@ class Load:
 
     def run(self, paths: Sequence[str | Path], on_progress: Callable[[LoadProgress], None] | None) -> None:
         """Read the paths and publish what was in them."""
-        work = Work.begin(self._place, self._workshop)
+        work = Work.begin(self._place, self._catalog.last_file_id, self._workshop)
         try:
             self._scan.first_id = work.first_id
             moved = None if on_progress is None else lambda progress: on_progress(self._scan.overall(progress))

@@ -56,7 +56,7 @@ class Rebuild:
         files = self._catalog.files()
         there = [file for file in files if holds_still(file)]
         gone = [file for file in files if file not in there]
-        work = Work.begin(self._place)
+        work = Work.begin(self._place, self._catalog.last_file_id)
         try:
             ingest = Ingest(
                 work.database,

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
@@ -72,15 +72,18 @@ class Work:
         self.database = BulkDatabase.file(folder / self.name, "schema", "library/building", engine=engine)
 
     @classmethod
-    def begin(cls, place: Place, workshop: Workshop | None = None) -> Work:
-        """Make a folder with a number that no other load has. Raises LibraryError.
+    def begin(cls, place: Place, last_file_id: Callable[[], int], workshop: Workshop | None = None) -> Work:
+        """Make a folder with a number that no other load has or had. Raises LibraryError.
 
-        Args: workshop: of who builds one segment after the other.
+        Args:
+            place: of the library.
+            last_file_id: the highest id of a file in the catalog. The segment of its load may be gone.
+            workshop: of who builds one segment after the other.
         """
         number = 0
         try:
             while True:
-                number = max(number, _last_number(place.segments)) + 1
+                number = max(number, _last_number(place.segments), last_file_id() >> ID_BITS) + 1
                 folder = place.segments / f"{_WORK}{number:08d}"
                 try:
                     folder.mkdir()
@@ -89,6 +92,11 @@ class Work:
                     continue  # another load took the number, or took the folder for an abandoned one
                 if not _lock(alive):
                     alive.close()
+                    continue
+                if max(_last_number(place.segments, but=_WORK), last_file_id() >> ID_BITS) >= number:
+                    # While the number was chosen, another load took it, published its segment and cleared its folder.
+                    alive.close()
+                    shutil.rmtree(folder, ignore_errors=True)
                     continue
                 try:
                     return cls(place, folder, number, alive, workshop)
@@ -157,8 +165,9 @@ def clean(place: Place, counted: set[str]) -> None:
                 path.unlink()
 
 
-def _last_number(segments: Path) -> int:
-    numbers = [path.name.removeprefix(_WORK).partition(".")[0] for path in segments.iterdir()]
+def _last_number(segments: Path, but: str | None = None) -> int:
+    names = [path.name for path in segments.iterdir() if but is None or not path.name.startswith(but)]
+    numbers = [name.removeprefix(_WORK).partition(".")[0] for name in names]
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
