@@ -31,7 +31,7 @@ __all__ = [
     "ReplayReport",
 ]
 
-Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled"]
+Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
