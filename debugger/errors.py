@@ -17,6 +17,7 @@ DebuggerError
 │   └── NoGrpcError       gRPC was asked for and is not installed
 └── ReplayError           a replay that cannot be started
     └── EntryPointError   the function to run is not known, not found or not trusted
+        └── NothingToReplayError   the trace holds no model call
 """
 
 from __future__ import annotations
@@ -171,6 +172,10 @@ class ReplayError(DebuggerError):
 
 class EntryPointError(ReplayError):
     """The function to run is not known, not found or not trusted."""
+
+
+class NothingToReplayError(EntryPointError):
+    """The trace names no program and holds no model call, so there is nothing that a replay would do."""
 
 
 class EditError(ReplayError):

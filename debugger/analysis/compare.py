@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from runtime.journal import Difference, differences_between, json_differences
 from runtime.messages import (
     Call,
+    CallKind,
     Json,
     Message,
     Request,
@@ -30,6 +31,8 @@ _AHEAD: Final = 200
 """How many calls of a longer stretch may be missing in a row before its alignment starts anew."""
 _SUMMED: Final = ("llm", "embedding")
 """Kinds whose tokens and cost are summed: what agents report repeats their calls."""
+_OF_PROGRAMS: Final = ({"command", "redacted"}, {"command", "mode", "tools", "ignore"})
+"""What the run of a program is given as its input, by a recording and by a replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +40,20 @@ class ComparedCall:
     """A call of either trace, or one of both that stand for each other."""
 
     status: Status
-    kind: str
+    kind: CallKind
     label: str
-    """Name of the agent, tool or model, harmless and on one line."""
+    """Name of the agent, tool or model, harmless and on one line; the left one's where they differ."""
     depth: int
     left: Call | None
     right: Call | None
     differences: tuple[Difference, ...] = ()
     """``recorded`` is the left side. Times are no difference: no two runs take the same."""
+
+    @property
+    def both_labels(self) -> str:
+        """The name, or both where they differ: models that stand for each other may be different ones."""
+        names = [label_of(call) for call in (self.left, self.right) if call is not None]
+        return " → ".join(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +277,7 @@ def _call_differences(a: Call, b: Call) -> Iterator[Difference]:
     else:
         yield from json_differences("name", "name", label_of(a), label_of(b))
         yield from json_differences("arguments", "arguments", a.arguments, b.arguments)
-        yield from json_differences("input", "input", a.input, b.input)
+        yield from json_differences("input", "input", _asked_of_it(a), _asked_of_it(b))
     yield from _answers(a, b)
     yield from json_differences("result", "result", a.result, b.result)
     if a.error is not None or b.error is not None:
@@ -281,6 +290,14 @@ def _call_differences(a: Call, b: Call) -> Iterator[Difference]:
     yield from json_differences("cost", "cost_nano_usd", a.usage.cost_nano_usd, b.usage.cost_nano_usd)
     unfinished = a.end_unix_nano is None, b.end_unix_nano is None
     yield from json_differences("finish", "unfinished", *unfinished)
+
+
+def _asked_of_it(call: Call) -> Json:
+    """The input, of a program only its command: how it was recorded or replayed is no input of the program's."""
+    if call.convention != "retrospan" or call.entry_point is not None or not isinstance(call.input, dict):
+        return call.input
+    is_of_program = "command" in call.input and set(call.input) in _OF_PROGRAMS
+    return {"command": call.input["command"]} if is_of_program else call.input
 
 
 def _unrecorded(what: str, was: bool, now: bool) -> Iterator[Difference]:

@@ -8,7 +8,7 @@ from runtime.journal import Difference
 from runtime.messages import Call, Json
 
 from .compare import ComparedCall, Comparison, Status, Totals
-from .conversation import summary
+from .conversation import GLYPHS, KIND_STYLES, summary
 from .document import Builder, Document, Piece, Style, told
 from .replay_view import difference_lines
 from .text import cost, count, duration, plural
@@ -21,10 +21,6 @@ SIGNS: dict[Status, tuple[str, Style]] = {
 }
 """How each status reads; the sign tells them apart without colour."""
 
-GLYPHS: dict[str, tuple[str, Style]] = {
-    "agent": ("●", "agent"), "llm": ("◆", "llm"), "tool": ("▲", "tool"),
-    "retriever": ("■", "retriever"), "embedding": ("■", "retriever"),
-}  # fmt: skip
 _SHOWN = 20
 """Differences of one call that are listed."""
 
@@ -66,10 +62,10 @@ def parts_text(row: ComparedCall) -> str:
 
 
 def row_head(row: ComparedCall) -> tuple[Piece, Piece, Piece]:
-    """Sign, glyph and name."""
+    """Sign, glyph and name, both names where they differ."""
     sign, style = SIGNS[row.status]
-    glyph, kind_style = GLYPHS.get(row.kind, ("·", ""))
-    return Piece(f"{sign} ", style), Piece(f"{glyph} ", kind_style), Piece(row.label, kind_style)
+    kind_style = KIND_STYLES[row.kind]
+    return Piece(f"{sign} ", style), Piece(f"{GLYPHS[row.kind]} ", kind_style), Piece(row.both_labels, kind_style)
 
 
 def call_document(row: ComparedCall) -> Document:
@@ -90,7 +86,7 @@ def call_document(row: ComparedCall) -> Document:
     elif row.status == "same":
         out.gap()
         out.line(Piece("Request, answer, error, tokens and cost are the same.", "dim"))
-    return out.document(f"compare {row.label}")
+    return out.document(f"compare {row.both_labels}")
 
 
 _STATUS: dict[Status, str] = {

@@ -146,7 +146,7 @@ def _head(out: Builder, view: Conversation) -> None:
         pieces.append(Piece(f"   {tokens}", "dim"))
     if call.usage.cost_nano_usd is not None:
         pieces.append(Piece(f"   {cost(call.usage.cost_nano_usd)}", "dim"))
-    out.line(*pieces)
+    out.title(*pieces)
     if (computed := computed_cost(call)) is not None:
         by = f"{cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}, not recorded"
         out.line(told(by, "dim"), hang=2)
@@ -230,7 +230,7 @@ def _message(out: Builder, key: str, shown: MessageView) -> None:
         head.append(told(message.name, "dim", before=" "))
     if shown.is_new:
         head.append(Piece("  new in this call", "dim"))
-    out.line(*head)
+    out.title(*head)
     for i, part in enumerate(message.parts):
         _part(out, f"{key}.{i}", part, style if message.role == "system" else "")
     if not message.parts:
@@ -255,7 +255,7 @@ def value_lines(out: Builder, key: str, name: str, value: Json, indent: int) -> 
     elif len(lines) == 1:
         out.line(Piece(name, "tool"), *lines[0].pieces, indent=indent, hang=2)
     else:
-        out.line(Piece(name, "tool"), indent=indent)
+        out.title(Piece(name, "tool"), indent=indent)
         out.body(key, lines, Original(parsed))
 
 

@@ -76,6 +76,8 @@ class Line:
     """More cells to the left of the rows that wrapping adds."""
     fold: Literal[-1, 0, 1] = 0
     """1 begins and -1 ends what can be folded into one line, within its block; such pairs may nest."""
+    is_title: bool = False
+    """Names what stands below it and is itself no text that was recorded."""
 
     @property
     def text(self) -> str:
@@ -171,6 +173,10 @@ class Builder:
         made = tuple([Piece(piece) if isinstance(piece, str) else piece for piece in pieces])
         self._lines.append(Line(made, indent, hang))
 
+    def title(self, *pieces: Piece, indent: int = 0) -> None:
+        """Add a line to the open block that names what stands below it."""
+        self._lines.append(Line(pieces, indent, is_title=True))
+
     def gap(self) -> None:
         """Add an empty line, unless nothing stands above it."""
         if self._lines or self.blocks:
@@ -179,7 +185,7 @@ class Builder:
     def heading(self, text: str | Piece, *more: Piece) -> None:
         """A heading with an empty line above it."""
         self.gap()
-        self.line(replace(text, style="heading") if isinstance(text, Piece) else Piece(text, "heading"), *more)
+        self.title(replace(text, style="heading") if isinstance(text, Piece) else Piece(text, "heading"), *more)
 
     def pair(self, key: str, value: str | None, *, style: Style = "", indent: int = 0, width: int = 14) -> None:
         """``key   value`` on one line."""
@@ -242,7 +248,7 @@ def _chunks(line: Line) -> Iterable[Line]:
             part = Piece(piece.text[start:end], piece.style, source)
             # A name of thousands of characters before a { still folds: its last part does.
             is_last = piece is line.pieces[-1] and is_end
-            yield Line((part,), line.indent, fold=line.fold if is_last else 0)
+            yield Line((part,), line.indent, fold=line.fold if is_last else 0, is_title=line.is_title)
 
 
 def fold_at(lines: tuple[Line, ...]) -> int | None:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from runtime.messages import (
     Call,
     CallKind,
+    ErrorInfo,
     Json,
     Message,
     ReasoningPart,
@@ -142,8 +143,8 @@ class _Collector:
             self.message(number, message, end, is_answer=True)
         if call.has_result:
             self.add(number, "result", _plain(call.result), end)
-        if call.error is not None and call.error.message:
-            self.add(number, "error", call.error.message, end)
+        if call.error is not None and (text := _error_text(call.error)):
+            self.add(number, "error", text, end)
         if call.kind == "tool" and call.tool_call_id:
             self.results.setdefault(call.tool_call_id, []).append(number)
 
@@ -166,6 +167,12 @@ def places_of(calls: Sequence[Call], cancelled: Callable[[], bool] = lambda: Fal
         by_span.setdefault(call.span_id, number)
         out.call(number)
     return Places(calls, out.places, out.of_call, out.of_message, by_span, out.results, out.requests)
+
+
+def _error_text(error: ErrorInfo) -> str:
+    """An error as it is told to a model: its class and its message, in one text as both come from the same call."""
+    # "error" stands where no class was recorded: nobody wrote it, so nothing can have come from it.
+    return ": ".join(part for part in ("" if error.type == "error" else error.type, error.message) if part)
 
 
 def _plain(value: Json) -> str:

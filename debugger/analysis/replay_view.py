@@ -96,6 +96,7 @@ _ENDED: dict[Ended, tuple[str, Style]] = {
     "diverged": ("✗ diverged from the recording", "error"),
     "failed": ("✗ failed", "error"),
     "cancelled": ("cancelled", "warning"),
+    "nothing": ("- nothing to replay", "dim"),
 }
 
 

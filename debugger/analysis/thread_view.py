@@ -106,8 +106,8 @@ def _call_into(out: Builder, key: str, call: Call, known: Counter[str], depth: i
     facts = "   ".join(part for part in (took, tokens) if part)
     named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
     out.gap()
-    out.line(told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
-             Piece(f"   {facts}", "dim"), indent=indent)  # fmt: skip
+    out.title(told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
+              Piece(f"   {facts}", "dim"), indent=indent)  # fmt: skip
     if call.kind == "llm":
         _new_messages(out, key, call, known, indent + 2, tools)
     elif call.kind != "agent":

@@ -27,6 +27,7 @@ def add_input(parser: ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
+        default=[],  # Without one argparse names PATH among what is required.
         type=path_word,
         help="file, folder, .gz or .zip, or - for standard input; without it the library is read",
     )

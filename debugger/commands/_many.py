@@ -87,7 +87,7 @@ class _Bar:
         from ..replay.report import is_yes
 
         self._done += 1
-        self._bad += not is_yes(report)
+        self._bad += report.ended != "nothing" and not is_yes(report)
         self._draw()
 
     def _draw(self) -> None:
@@ -138,7 +138,7 @@ def written(
 
 
 def exit_code_of(args: Namespace, asked: Sequence[str], reports: Sequence[ReplayReport]) -> int:
-    """0 where every trace was replayed and came out as recorded, else 1.
+    """0 where every trace that has something to replay came out as recorded, else 1; also 1 where none has.
 
     Raises: KeyboardInterrupt: the user broke off.
     """
@@ -147,7 +147,8 @@ def exit_code_of(args: Namespace, asked: Sequence[str], reports: Sequence[Replay
     if len(reports) < len(asked):
         raise KeyboardInterrupt
     unsaved = bool(args.output) and any(report.trace_fault for report in reports)
-    return int(unsaved or not all(map(is_yes, reports)))
+    replayed = [report for report in reports if report.ended != "nothing"]
+    return int(unsaved or not replayed or not all(map(is_yes, replayed)))
 
 
 def _summary_text(
@@ -160,13 +161,18 @@ def _summary_text(
 
     names = {row.trace_id: row.name for row in rows}
     good, bad = [], []
+    nothing = 0
     for report in reports:
         title = visible(f"{report.job.trace_id[:12]}  {names.get(report.job.trace_id, '')}")
-        if is_yes(report):
+        if report.ended == "nothing":
+            nothing += 1
+            good.append(f"{headline(report).text}  {title}  {report.error}\n")
+        elif is_yes(report):
             good.append(f"{headline(report).text}  {title}  {counts_text(report.calls)}\n")
         else:
             bad.append(f"{title}\n{text_of(report)}\n")
-    total = f"{len(good)} of {len(reports)} traces came out as recorded\n" if reports else ""
+    total = f"{len(good) - nothing} of {len(reports) - nothing} traces came out as recorded" if reports else ""
+    total += f", {nothing} with nothing to replay\n" if nothing else "\n" if reports else ""
     if len(reports) < asked:
         total += f"broken off: {asked - len(reports)} of {asked} traces were not replayed to their end\n"
     return "".join(good) + ("\n" if good and bad else "") + "\n".join(bad) + total
@@ -179,7 +185,7 @@ def _write_junit(
     rows: Sequence[TraceRow],
     text_of: Callable[[ReplayReport], str],
 ) -> None:
-    """The results in the form that test servers read; traces that were asked for and have no report were skipped.
+    """The results in the form that test servers read; skipped is what has no report, or nothing to replay.
 
     Raises: ReplayError: the file cannot be written.
     """
@@ -189,8 +195,9 @@ def _write_junit(
 
     named = {row.trace_id: row for row in rows}
     done = {report.job.trace_id: report for report in reports}
-    bad = sum(not is_yes(report) for report in reports)
-    counts = {"tests": len(asked), "failures": bad, "errors": 0, "skipped": len(asked) - len(done)}
+    nothing = sum(report.ended == "nothing" for report in reports)
+    bad = sum(not is_yes(report) for report in reports) - nothing
+    counts = {"tests": len(asked), "failures": bad, "errors": 0, "skipped": len(asked) - len(done) + nothing}
     suite = xml.Element("testsuite", {name: str(count) for name, count in counts.items()}, name="retrospan replay")
     for trace_id in asked:
         row, report = named.get(trace_id), done.get(trace_id)
@@ -202,6 +209,8 @@ def _write_junit(
         )
         if report is None:
             xml.SubElement(case, "skipped", message="broken off before it was replayed to its end")
+        elif report.ended == "nothing":
+            xml.SubElement(case, "skipped", message=_printable(report.error or ""))
         elif not is_yes(report):
             why = report.first_divergence.reason if report.first_divergence else report.error or report.ended
             failure = xml.SubElement(case, "failure", message=_printable(why), type=report.ended)

@@ -136,8 +136,12 @@ def comparison_to_json(found: Comparison, left: str, right: str) -> dict[str, An
 
 
 def _row(row: ComparedCall) -> dict[str, Any]:
+    from ..analysis.compare import label_of
+
     def of(call: Call | None) -> dict[str, Any] | None:
-        return None if call is None else {"span_id": call.span_id, "duration_ns": call.duration_ns}
+        if call is None:
+            return None
+        return {"span_id": call.span_id, "name": label_of(call), "duration_ns": call.duration_ns}
 
     return {
         "status": row.status,

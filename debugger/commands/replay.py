@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import DebuggerError, ReplayError
+from ..errors import DebuggerError, NothingToReplayError, ReplayError
 from . import _many, _program
 from ._ask import terminal_prompt
 from ._input import add_input, exit_code, id_word, keep_input, load_input
@@ -126,6 +128,8 @@ def _replay_or_say_why(
 
     try:
         return _replay(store, args, trace_id, _Among(children, cancelled))
+    except NothingToReplayError as fault:
+        return replace(_unstarted(args, trace_id, str(fault)), ended="nothing")
     except (DebuggerError, RuntimeFault) as fault:
         why = f"{fault}; {fault.hint}" if fault.hint else str(fault)
         return failed_report(args, trace_id, why)
@@ -133,9 +137,13 @@ def _replay_or_say_why(
 
 def failed_report(args: Namespace, trace_id: str, why: str) -> ReplayReport:
     """The report of a replay that could not be started; says so."""
+    say(f"trace {trace_id[:12]}: {why}")
+    return _unstarted(args, trace_id, why)
+
+
+def _unstarted(args: Namespace, trace_id: str, why: str) -> ReplayReport:
     from ..replay.model import ReplayJob, ReplayReport
 
-    say(f"trace {trace_id[:12]}: {why}")
     return ReplayReport(
         job=ReplayJob(trace_id=trace_id, mode=args.mode, tools=tools_mode(args)),
         trace_id=None,
@@ -213,6 +221,7 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
     if among is None:
         _say_what_runs(recording, job)
         if job.mode == "live":
+            _demand_sdks(recording, job)
             _agree_on_cost(_estimate(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
@@ -284,6 +293,25 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
         say(f"{program.shown.partition(':')[0]} has changed since the recording")
 
 
+def _demand_sdks(recording: Recording, job: ReplayJob) -> None:
+    """Said before the start rather than by a rebuilt agent that fails midway; a program brings its own SDK.
+
+    Raises: ReplayError: the package is not installed by which the trace's model would be asked.
+    """
+    from ..replay.choice import find_program
+    from ..replay.entry import EntryPoint
+    from ..replay.plan import calls_after
+    from ..replay.reconstruct.live import lacking_extras
+
+    if isinstance(find_program(recording, job), EntryPoint):
+        return
+    if lacking := lacking_extras(calls_after(recording, job), os.environ):
+        raise ReplayError(
+            f"a live replay of this trace needs {' and '.join(lacking)}, not installed here",
+            hint=f"pip install 'retrospan[{','.join(lacking)}]'",
+        )
+
+
 def _estimate(recording: Recording, job: ReplayJob) -> str:
     """What the real model calls may use, and cost by the price list where the recording tells no cost."""
     from ..analysis.prices import price_of
@@ -334,8 +362,6 @@ def say(text: str) -> None:
 
 def text_of_report(report: ReplayReport) -> str:
     """The report as text."""
-    from dataclasses import replace
-
     from ..analysis.prices import live_cost
     from ..analysis.replay_view import result_document
     from ..analysis.text import cost

@@ -24,7 +24,7 @@ class Status:
     library: str
     requests: int = 0
     spans: int = 0
-    """Acknowledged."""
+    """Acknowledged; one that is sent again counts again, as only the library knows it."""
     logs: int = 0
     rejected: int = 0
     refused: int = 0
@@ -52,7 +52,7 @@ class Status:
 
     def line(self) -> str:
         """One line for people."""
-        parts = [plural(self.spans, "span")]
+        parts = [f"{plural(self.spans, 'span')} received"]
         if self.logs:
             parts.append(plural(self.logs, "log record"))
         if self.spans_per_second >= 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ..errors import EntryPointError, ReplayError
+from ..errors import EntryPointError, NothingToReplayError, ReplayError
 from .entry import EntryPoint, named_by_trace, named_by_user
 from .model import ReplayJob
 from .reconstruct.build import Rebuilt, rebuild
@@ -16,7 +16,9 @@ Program: TypeAlias = EntryPoint | Rebuilt
 def find_program(recording: Recording, job: ReplayJob) -> Program:
     """What the job would run: what the user named, else what the trace names, else the agent that it implies.
 
-    Raises: EntryPointError: none of these is there; names the reason of each.
+    Raises:
+        NothingToReplayError: the trace names no program, and holds no model call.
+        EntryPointError: none of these is there; names the reason of each.
     """
     if job.agent:
         return named_by_user(job.agent)
@@ -29,6 +31,8 @@ def find_program(recording: Recording, job: ReplayJob) -> Program:
     try:
         return rebuild(recording)
     except ReplayError as fault:
+        if isinstance(fault, NothingToReplayError) and recording.run is None:
+            raise
         if why is None or recording.run is None:
             raise EntryPointError(str(fault), hint=fault.hint) from fault
         raise why from fault

@@ -31,7 +31,7 @@ __all__ = [
     "ReplayReport",
 ]
 
-Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled"]
+Ended: TypeAlias = Literal["done", "past_cut", "diverged", "failed", "cancelled", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class ReplayReport:
     program: str | None = None
     """What ran: ``FILE.py:NAME``; None for an agent rebuilt from the trace."""
     notes: tuple[str, ...] = ()
-    """What a rebuilt agent lacked, or took as recorded; one sentence each."""
+    """Why the state at the cut is not exact; what a rebuilt agent lacked or took as recorded; one sentence each."""
     edits: tuple[Edit, ...] = ()
     """The job's, with what stands there in the recording."""
     live: tuple[LiveUse, ...] = ()

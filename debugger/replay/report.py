@@ -75,7 +75,7 @@ def is_yes(report: ReplayReport) -> bool:
     """True for exit code 0: the replay did what it was asked and came to the recorded end, or to its cut."""
     if report.ended == "past_cut":
         return True
-    if report.ended in ("diverged", "cancelled"):
+    if report.ended in ("diverged", "cancelled", "nothing"):
         return False
     if report.same_output is None:
         return report.ended == "done"

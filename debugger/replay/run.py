@@ -196,12 +196,22 @@ def _report(
         traceback=() if same else end.traceback,
         program=None if isinstance(program, Rebuilt) else program.shown,
         notes=(
+            *_state_note(cut),
             *(program.notes if isinstance(program, Rebuilt) else ()),
             *change_note(end.changed_parameters, is_divergence=job.compare_parameters),
         ),
         edits=job.edits,
         live=end.live,
     )
+
+
+def _state_note(cut: Snapshot) -> tuple[str, ...]:
+    """Why the state at the cut is not exact, as one sentence: the worst of what restore noted in its frames."""
+    level = cut.fidelity_level
+    if level == "exact":
+        return ()
+    reasons = dict.fromkeys(note.what for _, frame in cut.walk() for note in frame.fidelity if note.level == level)
+    return (f"the state at the cut is {level}: {'; '.join(reasons)}",)
 
 
 def recorded_end(run: Call | None, program: Program) -> RecordedEnd:

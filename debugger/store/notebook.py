@@ -61,12 +61,13 @@ class Notebook:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)) as connection:
                 connection.execute(_TABLE)
                 connection.execute("begin immediate")
                 yield connection
                 connection.execute("commit")
-        except sqlite3.Error as fault:
+        except (sqlite3.Error, OSError) as fault:
             raise StoreError(f"{self.path}: the notebook cannot be used ({fault})") from fault
 
     def notes(self) -> list[Note]:

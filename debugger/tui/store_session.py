@@ -19,6 +19,7 @@ from ..errors import ReplayError
 from ..importers import Follower, Following
 from ..receiver.child import ReceiverProcess
 from ..receiver.status import Status
+from ..replay.entry import samples_folder
 from ..replay.keep import copy_beside
 from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import calls_after, plan_replay, sentence_of
@@ -31,6 +32,14 @@ from ..store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
 from .following import FileFollower
 from .sql_answers import SqlAnswers
 from .trace_reading import TraceReading
+
+
+def notebook_of(path: Path) -> Path:
+    """Where the notes on plain traces lie: beside them, but never in the installed package with the samples."""
+    samples = samples_folder()
+    if samples is not None and path.resolve().is_relative_to(samples):
+        return library_folder().with_name("sample-notes.sqlite")
+    return notebook_beside(path)
 
 
 class StoreSession(TraceReading):
@@ -74,8 +83,7 @@ class StoreSession(TraceReading):
         self._receiver: ReceiverProcess | None = None
 
         self.sql = SqlAnswers(self._asked_stores, lambda: self.generation)
-        beside = notebook_beside(Path(paths[0] if paths else "."))
-        self.notebook = Notebook(beside if library is None else library.user_file)
+        self.notebook = Notebook(library.user_file if library else notebook_of(Path(paths[0] if paths else ".")))
 
     def __enter__(self) -> StoreSession:
         return self

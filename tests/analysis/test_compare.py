@@ -9,6 +9,7 @@ from debugger.analysis.compare import compare_traces
 from debugger.analysis.compare_snapshots import compare_snapshots
 from debugger.analysis.compare_view import call_document, counts_text, totals_line, trace_document
 from debugger.cli import main
+from debugger.commands.diff import comparison_to_json
 from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart, Usage
 from tests.support.repo import ROOT
 
@@ -63,6 +64,29 @@ def test_one_more_call_moves_nothing_else_and_a_change_is_said_word_by_word():
     assert "It is [-18-]{+19+} degrees" in call_document(found.rows[4]).text
     assert "+ ▲ clock   only right" in trace_document(found, "a", "b").text
     assert "tokens in 20 → 22" in totals_line(found.left, found.right)
+
+
+def test_how_a_program_was_replayed_is_no_input_of_it():
+    run = call(1, "agent", "invoke_workflow a.py", None, convention="retrospan")
+    left = replace(run, input={"command": ["python", "a.py"], "redacted": []})
+    settings = {"mode": "live", "tools": "strict", "ignore": []}
+    assert compare_traces([left], [replace(run, input={"command": ["python", "a.py"], **settings})]).is_same
+    found = compare_traces([left], [replace(run, input={"command": ["python", "b.py"], **settings})])
+    assert [d.path for d in found.rows[0].differences] == ["input.command[1]"]
+    of_agent = replace(left, entry_point="a.py:main")
+    assert not compare_traces([of_agent], [replace(of_agent, input={"command": ["python", "a.py"]})]).is_same
+
+
+def test_calls_with_other_names_show_both_and_a_chain_has_the_sign_of_the_timeline():
+    flow = call(1, "chain", "invoke_workflow", None)
+    was, now = (replace(llm(2, "hello", "use it"), model=model) for model in ("small", "large"))
+    found = compare_traces([flow, was], [flow, now])
+    text = trace_document(found, "a", "b").text
+    assert "~ ◆ small → large   model" in text
+    assert "~ ◆ small → large " in call_document(found.rows[1]).text
+    assert call_document(found.rows[0]).text.startswith("= ○ invoke_workflow ")
+    names = [(row["left"]["name"], row["right"]["name"]) for row in comparison_to_json(found, "a", "b")["rows"]]
+    assert names == [("invoke_workflow", "invoke_workflow"), ("small", "large")]
 
 
 def test_a_comparison_that_nobody_waits_for_ends():

@@ -9,7 +9,7 @@ from debugger.analysis.lineage_view import lineage_view
 from debugger.analysis.phrase import Phrase, Words
 from debugger.analysis.places import places_of
 from debugger.errors import QueryCancelledError
-from runtime.messages import Call, Message, TextPart, ToolCallPart, ToolCallResponsePart
+from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart, ToolCallResponsePart
 
 USER = Message(role="user", parts=(TextPart("Is it warm in Lyon? I have 1234.5 euros."),))
 ASKS = Message(role="assistant", parts=(ToolCallPart("c1", "weather", {"city": "Lyon"}),))
@@ -143,3 +143,23 @@ def test_ids_that_are_used_again_by_another_agent_are_told_apart():
     found = lineage_of(places_of([*TRACE, *more]), "azure again", "fourth")
     assert [step.span_id for step in found.steps] == ["fourth", "weather2"]
     assert found.end == "tool"
+
+
+@pytest.mark.parametrize("phrase", ["ShutError", "ShutError: closed on Mondays", "desk.ShutError", "on Mondays"])
+def test_the_class_of_an_error_comes_from_the_call_that_failed_like_its_message(phrase):
+    told = Message(role="tool", parts=(ToolCallResponsePart("c1", "desk.ShutError: closed on Mondays"),))
+    says = Message(role="assistant", parts=(TextPart("It failed with desk.ShutError: closed on Mondays"),))
+    failed = [
+        *TRACE[:2],
+        call("weather", "agent", "tool", 11, 20, tool_name="weather", tool_call_id="c1", arguments={"city": "Lyon"},
+             error=ErrorInfo("desk.ShutError", "closed on Mondays")),
+        call("second", "agent", "llm", 21, 30, input_messages=(USER, ASKS, told), output_messages=(says,)),
+    ]  # fmt: skip
+    found = lineage_of(places_of(failed), phrase, "second")
+    assert [(step.span_id, step.place.kind) for step in found.steps] == [("second", "answer"), ("weather", "error")]
+    assert found.end == "tool"
+
+
+def test_an_error_whose_class_was_not_recorded_holds_its_message_alone():
+    bare = call("weather", None, "tool", 11, 20, error=ErrorInfo("error", "closed"))
+    assert [place.text for place in places_of([bare]).places] == ["closed"]

@@ -276,6 +276,11 @@ def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> No
     assert "--help` says more" in said
 
 
+def test_a_query_without_a_path_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql"]) == 2
+    assert "required: QUERY (" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("word", "meant"), [("shwo", "show"), ("reply", "replay"), ("zzz", None)])
 def test_a_mistyped_command_gets_a_hint(word: str, meant: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([word, "x.jsonl"]) == 2

@@ -253,4 +253,4 @@ def test_it_ends_with_its_input_and_says_so_in_plain_lines(tmp_path: Path) -> No
     assert done.stdout == ""
     first, *_, last = done.stderr.splitlines()
     assert first.startswith("retrospan: listening on HTTP 127.0.0.1:")
-    assert last == "retrospan: stopped: 0 spans"
+    assert last == "retrospan: stopped: 0 spans received"

@@ -12,6 +12,7 @@ import pytest
 
 from debugger.cli import main
 from debugger.conventions import call_of
+from debugger.replay.reconstruct import live
 from debugger.replay.reconstruct.build import rebuild
 from debugger.replay.reconstruct.live import LiveModel, place_of
 from debugger.replay.reconstruct.tools import implementations
@@ -113,6 +114,19 @@ def test_a_command_that_fails_is_a_failed_tool_with_its_last_words(tmp_path):
     tools = implementations({"look": command(tmp_path, "import sys\nsys.exit('no such city')\n")})
     with pytest.raises(ToolError, match="exit code 1: no such city"):
         asyncio.run(tools["look"]({}))
+
+
+def test_a_missing_sdk_is_said_in_one_line_before_the_cost(monkeypatch, capsys):
+    monkeypatch.setattr(live, "find_spec", lambda name: None)
+    sample = Path(__file__).parents[2] / "sample_traces" / "vercel_ai.otlp.jsonl"
+    trace = "550ee247e074"
+    assert main(["replay", str(sample), "--trace", trace, "--mode", "live", "--yes"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "asks the real model" not in said.err
+    assert [line for line in said.err.splitlines() if "not installed" in line or "pip install" in line] == [
+        "retrospan: a live replay of this trace needs openai, not installed here; pip install 'retrospan[openai]'"
+    ]
 
 
 class Terminal(io.StringIO):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -123,3 +124,16 @@ def test_breaking_off_says_what_was_done(monkeypatch, tmp_path: Path):
     assert len(suite.findall("testcase/skipped")) == 2
     with pytest.raises(KeyboardInterrupt):
         _many.exit_code_of(args, asked, reports)
+
+
+def test_traces_without_a_model_call_are_counted_apart(tmp_path, capfd):
+    sample = str(ROOT / "sample_traces" / "vercel_ai.otlp.jsonl")
+    junit = tmp_path / "out.xml"
+    assert main(["replay", sample, "--junit", str(junit)]) == 0
+    out, err = capfd.readouterr()
+    assert out.splitlines()[-1] == "3 of 3 traces came out as recorded, 1 with nothing to replay"
+    assert err == ""
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "1")
+    nothing = replace(report_of("a"), ended="nothing", same_output=None)
+    assert _many.exit_code_of(Namespace(output=None), ["a"], [nothing]) == 1, "a gate that checks nothing is no gate"

@@ -315,9 +315,12 @@ def test_a_link_beside_the_trace_is_not_followed(tmp_path):
         named_by_trace("linked.py:f", [tmp_path / "t.jsonl"])
 
 
-def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it():
+def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it(tmp_path):
     recording = load(SAMPLES / "genai_langchain.otlp.jsonl")
     plan = plan_replay(recording, ReplayJob(trace_id=recording.trace_id))
     assert (plan.problem, plan.is_rebuilt, plan.trusted) == (None, True, True)
     assert plan.entry_point == "an agent rebuilt from the trace: travel_desk"
     assert "It runs an agent rebuilt from the trace" in plan.sentence
+    report = run_replay(recording, ReplayJob(trace_id=recording.trace_id), tmp_path / "r.jsonl")
+    reason = "the state at the cut is missing: the memory at the start is not recorded"
+    assert (report.same_output, report.fidelity, report.notes[0]) == (True, "missing", reason)

@@ -11,7 +11,7 @@ from tests.tui.fake_session import FakeSession
 
 
 class TwoTraces(FakeSession):
-    """The second trace gives another answer, with an escape and a markup tag in it, and lacks the last call."""
+    """The second trace has an answer of another model, with an escape and a markup tag, and lacks the last call."""
 
     broken = False
 
@@ -23,7 +23,8 @@ class TwoTraces(FakeSession):
             return calls
         answer = Message(role="assistant", parts=(TextPart(content="[bold]Lyon[/] \x1b[31m is wet"),))
         at = next(i for i, call in enumerate(calls) if call.kind == "llm")
-        return [*calls[:at], replace(calls[at], output_messages=(answer,)), *calls[at + 1 : -1]]
+        other = replace(calls[at], model="other-model", output_messages=(answer,))
+        return [*calls[:at], other, *calls[at + 1 : -1]]
 
 
 def test_two_marked_traces_are_compared_and_the_first_difference_is_in_view():
@@ -34,6 +35,8 @@ def test_two_marked_traces_are_compared_and_the_first_difference_is_in_view():
         assert screen.calls.selected is not None
         assert screen.calls.selected.status == "changed"
         assert screen.calls.position == "difference 1 of 2"
+        row = "".join(piece.text for piece in screen.calls.row_pieces(screen.calls.cursor, 78))
+        assert row.index("◆ gpt-4o-mini") < row.index("◆ other-model"), "each side has its own name"
         assert "{+[bold]Lyon[/]" in screen.detail.document.text
         assert "\x1b" not in desk.screen
         await desk.press("n")

@@ -24,7 +24,13 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
         assert "Put the cursor on a step" in desk.screen
         await desk.press("escape")
         assert isinstance(desk.app.screen, TraceScreen)
-        await desk.press("m", "m", "enter", "slash", *"Lyon", "enter", "H")
+        for way, back in ((("t",), ("escape", "escape")), (("m", "m", "enter"), ("escape",))):
+            await desk.press(*way, "H")
+            assert isinstance(desk.app.screen, LineageScreen)
+            assert not desk.app.screen.phrase, "the cursor is on a title, which nobody said"
+            assert "Type a phrase that stands in a message" in desk.screen
+            await desk.press(*back)
+        await desk.press("slash", *"Lyon", "enter", "H")
         screen = desk.app.screen
         assert isinstance(screen, LineageScreen)
         assert screen.phrase == "Lyon"

@@ -10,6 +10,8 @@ from debugger.store.notebook import Note, Notebook, notebook_beside
 from debugger.tui.app import RetrospanApp
 from debugger.tui.screens.notebook import NotebookScreen
 from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.store_session import notebook_of
+from tests.support.repo import ROOT
 from tests.tui.driver import NARROW, Desk, drive
 from tests.tui.fake_session import TRAVEL, FakeSession, travel_call
 
@@ -66,6 +68,15 @@ def test_a_note_is_kept_in_a_hidden_file_beside_the_trace(tmp_path):
     book.edit(first, "one")
     assert [(note.title, note.body) for note in Notebook(book.path).notes()] == [("b", "2"), ("a", "one")]
     assert book.path.name.startswith(".")
+
+
+def test_notes_on_the_bundled_samples_lie_in_the_users_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("RETROSPAN_HOME", str(tmp_path / "home"))
+    book = Notebook(notebook_of(ROOT / "sample_traces" / "travel_desk.otlp.jsonl"))
+    book.add(Note(kind="note", title="a", body="1"))
+    assert book.path.parent == tmp_path / "home"
+    assert [note.title for note in Notebook(book.path).notes()] == ["a"]
+    assert notebook_of(tmp_path / "t.jsonl").parent == tmp_path
 
 
 def test_text_of_a_trace_is_no_markup_in_markdown():

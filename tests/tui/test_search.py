@@ -8,6 +8,7 @@ from msgspec import structs
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
+from debugger.tui.widgets.filter_line import FilterLine
 from tests.tui.driver import NARROW, WIDE, Desk, drive, see
 from tests.tui.fake_session import FakeSession, span_row
 
@@ -234,6 +235,11 @@ def test_the_list_is_filtered_by_keys_and_marks_mistakes():
         assert "llm takes a number" in desk.screen
         await desk.press("ctrl+u")
         assert desk.screen.count("29 Nov") == 4
+        line = desk.app.screen.query_one(FilterLine)
+        for text in ("text:", "text:trip"):  # Faster than the screen hears of it.
+            line.text = text
+        await desk.settle()
+        assert "✗ text takes" not in desk.screen
 
     drive(FakeSession(), scene)
 

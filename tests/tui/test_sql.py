@@ -74,6 +74,16 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         # Views and columns; a name goes into the query.
         await desk.press("escape", "ctrl+u", "ctrl+b", "down", "space", "enter")
         assert screen.edit.text == "calls "
+        for before, after in (
+            ("a", "a calls "),
+            ("a,", "a, calls "),
+            ("f(", "f(calls "),
+            ("t.", "t.calls "),
+            ('"', '"calls '),
+        ):
+            screen.edit.put(before)
+            screen.edit.write_name("calls")
+            assert screen.edit.text == after
         # A plan is a page; rows are written; a file that is there is asked about.
         screen.edit.put("explain select 1")
         await desk.press("enter")

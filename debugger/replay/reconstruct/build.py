@@ -11,7 +11,7 @@ from msgspec import structs
 
 from runtime.messages import Call, Json, parse_json_text
 
-from ...errors import ReplayError
+from ...errors import NothingToReplayError, ReplayError
 from ..recording import Recording
 from .elsewhere import answers_elsewhere, results_elsewhere
 from .ends import recorded_end
@@ -51,11 +51,12 @@ def rebuild(recording: Recording) -> Rebuilt:
     """The agent that the trace implies.
 
     Raises:
-        ReplayError: the trace holds no model call, or the messages of none.
+        NothingToReplayError: the trace holds no model call.
+        ReplayError: it holds the messages of none.
     """
     llms = [call for call in recording.calls if call.kind == "llm"]
     if not llms:
-        raise ReplayError("this trace holds no model call, so there is no agent to rebuild from it")
+        raise NothingToReplayError("this trace holds no model call, so there is no agent to rebuild from it")
     if all(call.input_messages is None for call in llms):
         raise ReplayError(
             f"the messages of the {len(llms)} model call{'s' * (len(llms) != 1)} of this trace were not recorded, "

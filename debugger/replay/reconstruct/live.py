@@ -7,12 +7,14 @@ place that ``OPENAI_BASE_URL`` says. One that has a place of its own is asked th
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Final, Literal, NamedTuple
 
 from runtime.errors import ModelError, ModelSetupError
-from runtime.messages import Json, Request
+from runtime.messages import Call, Json, Request
 from runtime.models import AnthropicModel, Model, OpenAIModel, Reply
 
 
@@ -64,6 +66,18 @@ def place_of(provider: str | None, model: str | None, environment: Mapping[str, 
         provider=name,
         type="unknown",
     )
+
+
+def lacking_extras(calls: Iterable[Call], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The extras that real answers to these model calls would need and that are not installed, sorted.
+
+    A provider of which nothing says where it is asked is left to the moment when it is.
+    """
+    needed = set()
+    for provider, model in {(call.provider, call.model) for call in calls if call.kind == "llm"}:
+        with suppress(ModelSetupError):
+            needed.add(place_of(provider, model, environment).protocol)
+    return tuple(sorted(name for name in needed if find_spec(name) is None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class CompareScreen(PinningScreen):
             self.say("There is nothing to pin.")
             return
         side = self.left if row.left is not None else self.right
-        title = f"{row.label} in {trace_name(self.left.name)} beside {trace_name(self.right.name)}"
+        title = f"{row.both_labels} in {trace_name(self.left.name)} beside {trace_name(self.right.name)}"
         body = call_document(row).text[:MOST_PINNED]
         self.pin(self._session, Note(kind="text", title=title, body=body, source=self._session.opened_as(side),
                                      trace_id=side.trace_id, span_id=here.span_id))  # fmt: skip

@@ -431,7 +431,7 @@ class SqlScreen(PaneScreen):
 
     def on_schema_list_chosen(self, event: SchemaList.Chosen) -> None:
         """Put a name into the query."""
-        self.edit.write(event.name + " ")
+        self.edit.write_name(event.name)
         self.focus_pane(self.edit)
 
     def action_schema(self) -> None:

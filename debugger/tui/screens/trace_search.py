@@ -94,7 +94,8 @@ class TraceSearch(TraceBase):
 
     @on(FilterLine.Changed, "#search")
     def _typed(self, event: FilterLine.Changed) -> None:
-        self.search_changed(event.text)
+        if not event.is_late:
+            self.search_changed(event.text)
 
     @on(FilterLine.Left, "#search")
     def _done_typing(self, event: FilterLine.Left) -> None:

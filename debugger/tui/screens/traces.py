@@ -286,6 +286,8 @@ class TracesScreen(MarkingScreen):
 
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Filter as it is typed."""
+        if event.is_late:
+            return
         try:
             wanted = trace_filter(event.text)
         except FilterError as mistake:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ...analysis.compare import ComparedCall, Comparison
+from ...analysis.compare import ComparedCall, Comparison, label_of
 from ...analysis.compare_view import parts_text, row_head
 from ...analysis.rhythm import next_in
 from ...analysis.text import duration, fit
@@ -89,14 +89,12 @@ class CompareList(Drawn):
         shown = self.rows[row]
         half, parts = self._widths(width)
         sign, glyph, name = row_head(shown)
+        step = "  " if parts and half > 36 else " "
         out: list[Drawable] = [sign]
         for call in (shown.left, shown.right):
-            text = (
-                fit(f"{('  ' if parts and half > 36 else ' ') * min(shown.depth, 12)}{glyph.text}{name.text}", half)
-                if call
-                else " " * half
-            )
-            out.append(Run(text, "dim" if shown.status == "same" else name.style))
+            # Each side has its own name: another model may stand for the one on the left.
+            text = f"{step * min(shown.depth, 12)}{glyph.text}{label_of(call)}" if call else ""
+            out.append(Run(fit(text, half), "dim" if shown.status == "same" else name.style))
             out.append(Run(fit(duration(call.duration_ns) if call else "", _TOOK, right=True) + "   ", "dim"))
         return (*out, Run(fit(parts_text(shown), parts), sign.style)) if parts else out
 

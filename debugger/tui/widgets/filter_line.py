@@ -50,6 +50,11 @@ class FilterLine(OneLine, can_focus=True):
             """The line."""
             return self.line
 
+        @property
+        def is_late(self) -> bool:
+            """True where the text has changed again since: a mistake in the old one is none in the new one."""
+            return self.line.text != self.text
+
     class Left(Message):
         """The user is done with the line. Handler: ``on_filter_line_left``."""
 

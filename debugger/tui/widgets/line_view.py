@@ -174,12 +174,18 @@ class LineView(Drawn):
 
     @property
     def phrase(self) -> str:
-        """What the user points at: what is looked for where it stands under the cursor, else the line's own words."""
+        """What the user points at: what is looked for where it stands under the cursor, else the line's own words.
+
+        Empty on a title and on what says how much is folded, which were made for the screen: nobody said them.
+        """
         if not self._rows:
             return ""
-        line = self._rows[self.cursor].line
+        row = self._rows[self.cursor]
+        line = row.line
         if self._pattern is not None and (match := self._pattern.search(line.text)) is not None:
             return match.group()
+        if line.is_title or row.place < 0:
+            return ""
         words = [piece.text for piece in line.pieces if piece.style not in _NOT_WORDS]
         return "".join(words).strip().rstrip(",") or line.text.strip()
 

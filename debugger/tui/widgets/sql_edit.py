@@ -68,6 +68,14 @@ class SqlEdit(SafeArea, inherit_bindings=False):
         """Insert a text at the cursor."""
         self.replace(text, *self.selection)
 
+    def write_name(self, name: str) -> None:
+        """Insert a name at the cursor, apart from the word, bracket or comma before it."""
+        line, column = min(self.selection)
+        before = self.document.get_line(line)[:column]
+        in_quotes = before.count('"') % 2 or before.count("'") % 2
+        touches = before[-1:].isalnum() or before[-1:] in ("_", ",", ")", '"', "'", "*")
+        self.write(f"{' ' if touches and not in_quotes else ''}{name} ")
+
     # Events.
 
     def on_key(self, event: events.Key) -> None:
