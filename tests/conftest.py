@@ -11,7 +11,7 @@ from hypothesis import settings
 
 # The same examples in every run, so that a change is judged by what it changed; a longer search is a run of its own
 # with --hypothesis-profile=search.
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=15)
 settings.register_profile("search", deadline=None, max_examples=2_000)
 settings.load_profile("same")
 

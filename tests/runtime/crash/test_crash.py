@@ -23,7 +23,7 @@ from runtime.trace import TraceFileWriter
 
 from .program import EXPECTED, WORLD
 
-KILLS = int(os.environ.get("RETROSPAN_KILLS", "30"))
+KILLS = int(os.environ.get("RETROSPAN_KILLS", "20"))
 """How many runs are killed; more of them where the variable says so."""
 SEED = int(os.environ.get("RETROSPAN_SEED", "1"))
 ROOT = Path(__file__).resolve().parents[3]

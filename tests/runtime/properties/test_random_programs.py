@@ -23,7 +23,7 @@ from runtime.trace import TraceEvent, events_of
 
 from .random_programs import Program, World, random_program
 
-SEEDS = range(int(os.environ.get("RETROSPAN_PROGRAMS", "30")))
+SEEDS = range(int(os.environ.get("RETROSPAN_PROGRAMS", "20")))
 """How many programs each property is tested on; more of them where the variable says so."""
 
 each_program = pytest.mark.parametrize("seed", SEEDS)
