@@ -6,7 +6,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
+from signal import SIGINT, signal
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DebuggerError
@@ -65,14 +68,26 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
                     sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
 
             # Python hears ctrl+c between two of its own steps only, and one step of DuckDB may take hours.
-            with ThreadPoolExecutor(1, "retrospan-sql") as pool:
+            with _ctrl_c_sets() as pressed, ThreadPoolExecutor(1, "retrospan-sql") as pool:
                 work = pool.submit(answer)
-                try:
-                    work.result()
-                finally:
-                    while not work.done():
+                while not wait([work], timeout=0.1).done:
+                    if pressed.is_set():
                         console.interrupt()
-                        wait([work], timeout=0.1)
+                work.result()
+
+
+@contextmanager
+def _ctrl_c_sets() -> Iterator[Event]:
+    """Turn Ctrl-C into an event: as an exception it could come before the thread is known that must end first."""
+    pressed = Event()
+    if current_thread() is not main_thread():  # it hears no signal
+        yield pressed
+        return
+    before = signal(SIGINT, lambda _number, _frame: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal(SIGINT, before)
 
 
 def _table(columns: tuple[Column, ...], pieces: Pieces) -> Iterator[str]:
