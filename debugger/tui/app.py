@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
@@ -43,6 +44,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {KeyCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
+    NOTIFICATION_TIMEOUT = 8
 
     def __init__(
         self,
@@ -74,6 +76,18 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         self.push_screen(TracesScreen(self.session, self._clock, self._start))
         for problem in self._settings.problems:
             self.notify(visible(problem), severity="warning", markup=False, timeout=12)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A notice goes with the next key; a warning stays for its time, and escape takes it away before all else."""
+        if isinstance(event, events.Key) and self._notifications:
+            leaves = event.key == "escape"
+            warned = any(notice.severity != "information" for notice in self._notifications)
+            for notice in list(self._notifications):
+                if leaves or notice.severity == "information":
+                    self._unnotify(notice)
+            if leaves and warned:
+                return
+        await super().on_event(event)
 
     def action_help(self) -> None:
         """Explain the keys of the screen."""

@@ -36,7 +36,8 @@ KINDS = [
 ]
 STREAMED = KINDS[:3]
 PLAIN = KINDS if "RETROSPAN_FRAMEWORKS" in os.environ else [KINDS[0], *KINDS[3:]]
-"""Without the frameworks of their own, the SDKs are asked once plainly; streams hold all that the others do."""
+"""Where the frameworks are not installed, one SDK is asked plainly, and the others only by streams: what they answer in
+one piece is read by code that the tests of the endpoint cover."""
 
 
 @cache
