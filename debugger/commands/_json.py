@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from runtime.messages import message_to_json
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ def dump(value: Any, indent: int | None = None) -> str:
     return written(value, indent)
 
 
-_encode = msgspec.json.Encoder().encode
 _NOT_ASCII: Final = re.compile("[\x7f-\U0010ffff]+")
 _DEEPEST: Final = 200
 """Levels that are opened; what lies below is written as one piece, which cuts off what is too deep."""
@@ -37,8 +34,10 @@ def compact(value: Any) -> str:
 
     Cost: a fourth of ``dump``, which also writes what is none: NaN would be null here.
     """
+    from msgspec import json as fast
+
     try:
-        return _ascii(_encode(value))
+        return _ascii(fast.encode(value))
     except (TypeError, ValueError, RecursionError):  # a lone surrogate, nested too deep
         return dump(value)
 
@@ -70,8 +69,10 @@ def indented(value: Any, level: int = 0, *, opens: bool = False) -> Iterator[str
 
 
 def _piece(value: Any, level: int) -> str:
+    from msgspec import json as fast
+
     try:
-        text = _ascii(msgspec.json.format(_encode(value), indent=2))
+        text = _ascii(fast.format(fast.encode(value), indent=2))
     except (TypeError, ValueError, RecursionError):
         text = dump(value, indent=2)
     return text.replace("\n", "\n" + "  " * level)  # in texts a line break is written as one of JSON
