@@ -212,6 +212,7 @@ WALK = {
 def test_nothing_is_obeyed_where_findings_are_made():
     async def scene(desk: Desk) -> None:
         for place, keys in WALK.items():
+            desk.app.clear_notifications()
             await desk.press(*keys)
             harmless(desk, NARROW)  # with notices, which go away by themselves
             desk.app.clear_notifications()
