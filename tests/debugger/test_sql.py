@@ -132,11 +132,21 @@ def test_several_stores_are_asked_as_one_without_what_was_thrown_away():
 
 
 def test_a_query_that_would_never_end_is_interrupted(console):
-    timer = threading.Timer(0.2, console.interrupt)
-    timer.start()
-    with pytest.raises(QueryCancelledError):
-        rows(console, "select count(*) from range(1000000000000) a, range(1000000000) b")
-    timer.join()
+    has_ended = threading.Event()
+
+    def interrupt() -> None:
+        # Again and again: an interrupt before the query has begun is for nobody.
+        while not has_ended.wait(0.1):
+            console.interrupt()
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        with pytest.raises(QueryCancelledError):
+            rows(console, "select count(*) from range(1000000000000) a, range(1000000000) b")
+    finally:
+        has_ended.set()
+        interrupting.join()
     assert rows(console, "select 1") == [(1,)]
 
 

@@ -146,7 +146,7 @@ def test_what_a_program_starts_ends_with_the_replay(replay):
     report = replay("starts_a_program", tools="live")
     assert report.ended == "done"
     # It was killed; its number may still be there for the moment in which that takes effect and init takes it.
-    for _ in range(500):
+    for _ in range(6_000):
         if _state_of(report.output) in "ZX":
             return
         time.sleep(0.01)
