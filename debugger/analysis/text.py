@@ -26,7 +26,8 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff" + _INVISIBLE + "]")
+_PLAINER = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff" + _PLAINER + _INVISIBLE + "]")
 _PICTURE = re.compile("[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff\u2190-\u21ff]")
 _JOINED = re.compile("[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17d3\u1820-\u18aa]")
 """Arabic, the scripts of India, Burmese, Khmer, Mongolian."""

@@ -38,7 +38,7 @@ from debugger.analysis.text import (
         ("\ud800 half", "\ufffd half"),
         ("⚠\ufe0f", "⚠"),
         ("👩\u200d🚀 👍\U0001f3fd \U0001f3fd", "👩🚀 👍 \U0001f3fd"),
-        ("می\u200cخواهم", "میخواهم"),
+        ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u062e"),
         ("pass\u200dword\u200c", "pass<U+200D>word<U+200C>"),
         ("[red]x[/]", "[red]x[/]"),
         ("\U000e0041", "<U+E0041>"),

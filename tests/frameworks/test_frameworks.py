@@ -35,9 +35,8 @@ KINDS = [
     ("openai_agents_agent.py", "agents", ()),
 ]
 STREAMED = KINDS[:3]
-PLAIN = KINDS if "RETROSPAN_FRAMEWORKS" in os.environ else [KINDS[0], *KINDS[3:]]
-"""Where the frameworks are not installed, one SDK is asked plainly, and the others only by streams: what they answer in
-one piece is read by code that the tests of the endpoint cover."""
+PLAIN = [*[pytest.param(*kind, marks=pytest.mark.thorough) for kind in STREAMED], *KINDS[3:]]
+"""Ordinary runs ask the SDKs for streams alone: answers in one piece are the tests of the endpoint's."""
 
 
 @cache

@@ -65,6 +65,9 @@ class HostileSession(FakeSession):
             error=ErrorInfo(EVIL, EVIL),
         )  # fmt: skip
 
+    def calls(self, trace_id: str) -> list[Call]:
+        return [self.call(trace_id, row.span_id) for row in self.span_rows]
+
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         raw = next(raw for raw in RAW if raw["spanId"].endswith(f"f{int(span_id, 16)}"))
         attributes = {a["key"]: a["value"]["stringValue"] for a in raw.get("attributes", [])}
@@ -209,9 +212,13 @@ WALK = {
 def test_nothing_is_obeyed_where_findings_are_made():
     async def scene(desk: Desk) -> None:
         for place, keys in WALK.items():
+            desk.app.clear_notifications()
             await desk.press(*keys)
+            harmless(desk, NARROW)  # with notices, which go away by themselves
+            desk.app.clear_notifications()
+            await desk.settle()
             seen = harmless(desk, NARROW)
-            assert "red" in seen, f"{place} does not show the text"
+            assert "[red]" in seen or "31mRED" in seen, f"{place} does not show the text"
 
     session = HostileSession()
     drive(session, scene, NARROW)
