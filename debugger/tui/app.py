@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import App
@@ -26,6 +26,10 @@ from .session import Session
 from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
+
+
+_READ_S: Final = 2.0
+"""A warning may come from work in the background, between two keys of somebody who types on."""
 
 
 class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
@@ -79,15 +83,13 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
             self.notify(visible(problem), severity="warning", markup=False, timeout=12)
 
     async def on_event(self, event: events.Event) -> None:
-        """A notice goes with the next key; a warning stays for its time, and escape takes it away before all else."""
-        if isinstance(event, events.Key) and self._notifications:
-            leaves = event.key == "escape"
-            warned = any(notice.severity != "information" for notice in self._notifications)
+        """A notice goes with the next key; a warning only once it could be read, or with escape."""
+        if isinstance(event, events.Key):
+            read_before = time.time() - _READ_S
             for notice in list(self._notifications):
-                if leaves or notice.severity == "information":
+                is_news = notice.severity != "information" and notice.raised_at > read_before
+                if event.key == "escape" or not is_news:
                     self._unnotify(notice)
-            if leaves and warned:
-                return
         await super().on_event(event)
 
     def action_help(self) -> None:

@@ -28,12 +28,12 @@ def test_open_move_restore_before_and_after_replay_and_see_the_result():
         await desk.press("b")
         assert "state before book_museum" in desk.screen
         assert "● travel_desk  ◌ running  ◆2 ▲2" in desk.screen
-        assert "2 model calls and 2 tool calls" in desk.screen
         await desk.press("a")
         assert "state after book_museum" in desk.screen
         assert "● travel_desk  ◌ running  ◆2 ▲3" in desk.screen
         await desk.press("b", "r")
         assert "travel_desk.py:travel_desk" in desk.screen
+        assert "2 model calls and 2 tool calls" in desk.screen
         await desk.press("enter")
         assert "came to the cut" in desk.screen
         assert desk.screen.count("✓ hit") == 4

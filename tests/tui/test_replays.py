@@ -58,6 +58,23 @@ def test_the_dialog_follows_its_options():
     drive(FakeSession(), scene, (200, 50))
 
 
+def test_a_live_replay_without_its_sdk_is_not_started():
+    async def scene(desk: Desk) -> None:
+        lacking = "this needs openai, not installed here"
+        desk.app.session.the_plan = replace(desk.app.session.the_plan, lacking=lacking)
+        await desk.press("enter", "r")
+        assert lacking not in text_of_dialog(desk), "a strict replay asks nobody"
+        await desk.press("m")
+        assert f"! {lacking}" in text_of_dialog(desk)
+        await desk.press("enter")
+        assert f"Not started: {lacking}" in desk.screen
+        assert desk.app.session.jobs == []
+        await desk.press("m", "m", "enter")
+        assert len(desk.app.session.jobs) == 1
+
+    drive(FakeSession(), scene, NARROW)
+
+
 def test_enter_on_a_line_of_the_report_that_folds_nothing_opens_the_replay():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "r", "enter", "tab", "end", "enter")
