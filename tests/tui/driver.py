@@ -81,6 +81,14 @@ class Desk:
             self.app.post_message(key_event(key))
             await self.settle()
 
+    async def back_to_list(self) -> None:
+        """From wherever the user is: leave all that was opened above the list of traces."""
+        while len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+        await self.settle()
+        self.app.screen.set_focus(self.app.screen.query_one("#traces"))
+        await self.settle()
+
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a worker does while it runs."""
         for _ in range(LIMIT):

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec import structs
 
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.widgets.line_view import LineView
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, Desk, drive
 from tests.tui.fake_session import FakeSession
 from tests.tui.test_search import typed
-
-SIZES = pytest.mark.parametrize("size", [WIDE], ids=["160x50"])  # The goldens show both sizes.
 
 
 def view(desk: Desk) -> LineView:
     return desk.app.screen.query_one(LineView)
 
 
-@SIZES
-def test_request_and_events_have_tabs(size):
+def test_request_and_events_have_tabs():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "down", "4", "tab" if size == WIDE else "4")
+        await desk.press("enter", "down", "4", "tab")
         assert "[Request]" in desk.screen
         assert '"model": "gpt-4o-mini"' in desk.screen
         assert '"messages": [' in desk.screen
@@ -34,7 +30,7 @@ def test_request_and_events_have_tabs(size):
         assert desk.screen.index("+5 ms") < desk.screen.index("+7 ms")
         assert "info" in desk.screen
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_context_growth_is_drawn():
@@ -63,8 +59,7 @@ def test_json_folds_where_the_cursor_is():
     drive(FakeSession(), scene)
 
 
-@SIZES
-def test_a_text_is_found_counted_and_unfolded(size):
+def test_a_text_is_found_counted_and_unfolded():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "end", "enter", "slash", *typed("number 4"))
         assert "1 of 8" in desk.line("find ▸ number 4_")
@@ -77,7 +72,7 @@ def test_a_text_is_found_counted_and_unfolded(size):
         assert "find ▸" not in desk.screen
         assert isinstance(desk.app.screen, TraceScreen)
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_the_help_can_be_searched():
@@ -113,8 +108,7 @@ def test_a_page_is_written_to_a_new_file_each_time():
     assert "stop number 47" in Path(names[0]).read_text("utf-8")
 
 
-@SIZES
-def test_the_whole_conversation_as_one_thread_and_back(size):
+def test_the_whole_conversation_as_one_thread_and_back():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "down", "down", "down", "t")
         assert isinstance(desk.app.screen, ThreadScreen)
@@ -129,7 +123,7 @@ def test_the_whole_conversation_as_one_thread_and_back(size):
         assert isinstance(desk.app.screen, TraceScreen)
         assert "chat gpt-4o-mini" in desk.cursor
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 
-import pytest
-
 from debugger.tui.keymap import _DISPLAY
 from debugger.tui.screens.notes import HelpScreen
 from debugger.tui.store_session import StoreSession
@@ -14,7 +12,6 @@ from tests.tui.driver import NARROW, Desk, drive
 from tests.tui.test_real_app import SAMPLES
 from tests.tui.test_search import typed
 
-SIZES = pytest.mark.parametrize("size", [NARROW], ids=["80x24"])  # The wide screen shows more and hides nothing.
 KEYS = {shown: key for key, shown in _DISPLAY.items()}
 
 
@@ -31,8 +28,7 @@ async def look_up(desk: Desk, words: str) -> str:
     return KEYS.get(shown, shown)
 
 
-@SIZES
-def test_the_slowest_model_call(size):
+def test_the_slowest_model_call():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         await desk.press(await look_up(desk, "slowest model call"))
@@ -40,11 +36,10 @@ def test_the_slowest_model_call(size):
         assert "Number 1 of 6 model calls" in " ".join(desk.screen.split())
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene, size)
+        drive(session, scene, NARROW)
 
 
-@SIZES
-def test_the_first_error(size):
+def test_the_first_error():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         await desk.press(await look_up(desk, "next span in error"))
@@ -53,11 +48,10 @@ def test_the_first_error(size):
         assert "booking service returned 503" in desk.screen
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene, size)
+        drive(session, scene, NARROW)
 
 
-@SIZES
-def test_the_message_that_introduced_a_phrase(size):
+def test_the_message_that_introduced_a_phrase():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         await desk.press(await look_up(desk, "conversation of the whole trace"))
@@ -67,11 +61,10 @@ def test_the_message_that_introduced_a_phrase(size):
         assert "▲ book_museum ✗" in desk.cursor, "the tool said it first, long before any model repeated it"
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene, size)
+        drive(session, scene, NARROW)
 
 
-@SIZES
-def test_the_memory_before_a_tool_ran(size):
+def test_the_memory_before_a_tool_ran():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         next_tool = await look_up(desk, "next tool call")
@@ -82,7 +75,7 @@ def test_the_memory_before_a_tool_ran(size):
         assert "memory" in desk.screen
 
     with StoreSession([SAMPLES / "order_watch.otlp.jsonl"]) as session:
-        drive(session, scene, size)
+        drive(session, scene, NARROW)
 
 
 def test_where_a_replay_diverges(tmp_path):

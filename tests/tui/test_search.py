@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec import structs
 
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
-from tests.tui.driver import NARROW, WIDE, Desk, drive, see
+from tests.tui.driver import NARROW, Desk, drive, see
 from tests.tui.fake_session import FakeSession, span_row
 
-SIZES = pytest.mark.parametrize("size", [WIDE], ids=["160x50"])  # The goldens show both sizes.
 NAMES = {" ": "space", ":": "colon", ">": "greater_than_sign", '"': "quotation_mark", "*": "asterisk", "(": "left_parenthesis"}  # fmt: skip  # noqa: E501
 
 
@@ -20,14 +18,13 @@ def typed(text: str) -> list[str]:
     return [NAMES.get(char, char) for char in text]
 
 
-@SIZES
-def test_a_search_is_counted_and_gone_through(size):
+def test_a_search_is_counted_and_gone_through():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "slash", *typed("kind:llm"))
         assert "5 matches" in desk.line("search ▸ kind:llm_")
         await desk.press("enter")
         assert "1 of 5" in desk.line("search ▸")
-        assert "n next match" in desk.screen.splitlines()[-1] or size == NARROW
+        assert "n next match" in desk.screen.splitlines()[-1]
         await desk.press("n", "n")
         assert "3 of 5" in desk.line("search ▸")
         assert "◆ chat gpt-4.1-nano" in desk.cursor
@@ -38,11 +35,10 @@ def test_a_search_is_counted_and_gone_through(size):
         await desk.press("n")
         assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
-@SIZES
-def test_only_matches_keep_what_is_above_them(size):
+def test_only_matches_keep_what_is_above_them():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "slash", *typed("kind:retriever"), "enter", "f")
         for name in ("travel_desk", "guide_writer", "search city notes"):
@@ -60,7 +56,7 @@ def test_only_matches_keep_what_is_above_them(size):
         assert "get_weather" in desk.screen
         assert isinstance(desk.app.screen, TraceScreen)
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_folding_works_among_matches_only():
@@ -93,15 +89,14 @@ def test_words_are_searched_in_messages_and_values():
     assert "search" in session.asked
 
 
-@SIZES
-def test_a_mistake_is_marked_and_said(size):
+def test_a_mistake_is_marked_and_said():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "slash", *typed("kind:lmm"))
         assert "✗ kind takes one of agent, llm, tool" in desk.screen
         await desk.press("backspace", "backspace", "tab")
         assert "search ▸ kind:llm _" in desk.screen
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_tab_goes_through_the_candidates():
@@ -137,22 +132,23 @@ def test_hostile_text_in_a_search_is_shown():
     drive(FakeSession(spans=spans), scene)
 
 
-@pytest.mark.parametrize(
-    ("key", "expected"),
-    [
-        ("m", ["◆ chat gpt-4o-mini", "◆ chat gpt-4o-mini", "◆ chat gpt-4.1-nano"]),
-        ("o", ["get_weather", "convert_currency", "book_museum"]),
-        ("w", ["guide_writer", "travel_desk", "guide_writer"]),
-        ("x", ["book_museum", "book_museum"]),
-        ("z", ["1.36 s", "790 ms", "610 ms"]),
-    ],
-)
-def test_jumps(key, expected):
+JUMPS = {
+    "m": ["◆ chat gpt-4o-mini", "◆ chat gpt-4o-mini", "◆ chat gpt-4.1-nano"],
+    "o": ["get_weather", "convert_currency", "book_museum"],
+    "w": ["guide_writer", "travel_desk", "guide_writer"],
+    "x": ["book_museum", "book_museum"],
+    "z": ["1.36 s", "790 ms", "610 ms"],
+}
+
+
+def test_jumps():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
-        for name in expected:
-            await desk.press(key)
-            assert name in desk.cursor
+        for key, expected in JUMPS.items():
+            for name in expected:
+                await desk.press(key)
+                assert name in desk.cursor, key
+            await desk.press("home")
 
     drive(FakeSession(), scene, NARROW)
 
