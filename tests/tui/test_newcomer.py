@@ -86,8 +86,11 @@ def test_where_a_replay_diverges(tmp_path):
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         await desk.press(await look_up(desk, "Run the agent again"))
+        assert "has changed since the recording" in desk.screen
         await desk.press("enter")
         assert "diverged from the recording" in desk.screen
+        assert "✗ missed" in desk.screen
+        assert "messages[0].parts[0].content" in desk.screen
         assert "{+never mention+}" in desk.screen
 
     with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
