@@ -9,9 +9,8 @@ from msgspec import structs
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.widgets.line_view import LineView
-from tests.tui.driver import NARROW, Desk, drive
+from tests.tui.driver import NARROW, Desk, Typed, drive
 from tests.tui.fake_session import FakeSession
-from tests.tui.test_search import typed
 
 
 def view(desk: Desk) -> LineView:
@@ -61,7 +60,7 @@ def test_json_folds_where_the_cursor_is():
 
 def test_a_text_is_found_counted_and_unfolded():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "end", "enter", "slash", *typed("number 4"))
+        await desk.press("enter", "end", "enter", "slash", Typed("number 4"))
         assert "1 of 8" in desk.line("find ▸ number 4_")
         await desk.press("enter", "n")
         assert "2 of 8" in desk.line("find ▸")
@@ -77,7 +76,7 @@ def test_a_text_is_found_counted_and_unfolded():
 
 def test_the_help_can_be_searched():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "question_mark", "slash", *typed("slowest model"), "enter")
+        await desk.press("enter", "question_mark", "slash", Typed("slowest model"), "enter")
         row = view(desk)._rows[view(desk).cursor]
         assert "slowest model call" in row.line.text
 
@@ -86,7 +85,7 @@ def test_the_help_can_be_searched():
 
 def test_copying_takes_what_is_folded_and_goes_through_the_terminal():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "end", "enter", "slash", *typed("here is your"), "enter", "y")
+        await desk.press("enter", "end", "enter", "slash", Typed("here is your"), "enter", "y")
         copied = desk.app.clipboard
         assert copied.startswith("Here is your day in Lyon.\n8:00")
         assert copied.endswith("47:00  stop number 47")
@@ -119,7 +118,7 @@ def test_the_whole_conversation_as_one_thread_and_back():
         await desk.press("t")
         assert isinstance(desk.app.screen, TraceScreen)
         assert "▲ book_museum ✗" in desk.cursor
-        await desk.press("t", "home", "slash", *typed("129.6"), "enter", "o")
+        await desk.press("t", "home", "slash", Typed("129.6"), "enter", "o")
         assert isinstance(desk.app.screen, TraceScreen)
         assert "chat gpt-4o-mini" in desk.cursor
 

@@ -15,7 +15,7 @@ from debugger.tui.screens.editor import ForkScreen
 from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart
 from runtime.trace import Span
 from tests.support.frame import strips
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive
 from tests.tui.fake_session import PLAN, FakeSession, same_report, span_row, trace_row, travel_state
 
 CASE = Path(__file__).parent.parent / "data" / "cases" / "06-hostile-text.jsonl"
@@ -189,9 +189,9 @@ def test_what_is_copied_is_what_was_recorded(tmp_path, monkeypatch):
         await desk.press("ctrl+s")
         (written,) = tmp_path.iterdir()
         assert written.read_text("utf-8").rstrip("\n") == page.rstrip("\n")
-        await desk.press("slash", *"bell", "enter", "y")
+        await desk.press("slash", Typed("bell"), "enter", "y")
         assert recorded(RAW[0]["attributes"][0]["value"]["stringValue"]) in desk.app.clipboard
-        await desk.press("1", "slash", *"bell", "enter", "y")
+        await desk.press("1", "slash", Typed("bell"), "enter", "y")
         assert not (BAD - {"\n", "\t"}) & set(desk.app.clipboard)
         assert "\u202e" in desk.app.clipboard
         assert "<U+" not in desk.app.clipboard

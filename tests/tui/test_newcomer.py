@@ -8,9 +8,8 @@ from debugger.tui.keymap import _DISPLAY
 from debugger.tui.screens.notes import HelpScreen
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.line_view import LineView
-from tests.tui.driver import NARROW, Desk, drive
+from tests.tui.driver import NARROW, Desk, Typed, drive
 from tests.tui.test_real_app import SAMPLES
-from tests.tui.test_search import typed
 
 KEYS = {shown: key for key, shown in _DISPLAY.items()}
 
@@ -19,7 +18,7 @@ async def look_up(desk: Desk, words: str) -> str:
     """Open the help, find a sentence in it, and close it again: the key that the sentence explains."""
     await desk.press("question_mark")
     assert isinstance(desk.app.screen, HelpScreen)
-    await desk.press("slash", *typed(words), "enter")
+    await desk.press("slash", Typed(words), "enter")
     view = desk.app.screen.query_one(LineView)
     line = view._rows[view.cursor].line.text
     assert words in line, f"the help says nothing about {words!r}"
@@ -55,7 +54,7 @@ def test_the_message_that_introduced_a_phrase():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
         await desk.press(await look_up(desk, "conversation of the whole trace"))
-        await desk.press("slash", *typed("returned 503"), "enter")
+        await desk.press("slash", Typed("returned 503"), "enter")
         assert "1 of" in desk.line("find ▸")
         await desk.press(await look_up(desk, "at the call that this is from"))
         assert "▲ book_museum ✗" in desk.cursor, "the tool said it first, long before any model repeated it"
@@ -71,7 +70,7 @@ def test_the_memory_before_a_tool_ran():
         before = await look_up(desk, "state just before this")
         await desk.press(next_tool, next_tool, before)
         assert "state before" in desk.screen
-        await desk.press("slash", *typed("memory"), "enter")
+        await desk.press("slash", Typed("memory"), "enter")
         assert "memory" in desk.screen
 
     with StoreSession([SAMPLES / "order_watch.otlp.jsonl"]) as session:
