@@ -20,6 +20,7 @@ import duckdb
 
 from ..errors import QueryCancelledError, SqlError
 from ._database import append_rows, connect, quoted, sql_text, told
+from ._messages import MessageRows, Tell
 from ._numbers import read_numbers
 from .rows import IssueRow, NumbersBy, NumbersRow
 
@@ -35,14 +36,15 @@ _LOCKS: Final = (
     "set enable_external_access = false",
     "set lock_configuration = true",
 )
-MessageRow: TypeAlias = tuple[str, str, str, int, str, str, str]
-"""Trace id, span id, ``input`` or ``output``, place from 0, role, text, the parts as JSON text."""
-_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden")
+ReadMessages: TypeAlias = Callable[[Tell], Iterable[MessageRows]]
+"""Reads the messages of all traces, and tells how far it is."""
+_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden", "message_texts", "message_uses")
 """Tables that the views are made of."""
 _NAMES_MESSAGES: Final = re.compile(r"\bmessages\b", re.IGNORECASE)
 _MESSAGES: Final = """
-create table messages (
-    trace_id varchar, span_id varchar, direction varchar, position bigint, role varchar, text varchar, parts json
+create table message_texts (message_id bigint, role varchar, text varchar, parts json);
+create table message_uses (
+    trace_id varchar, span_id varchar, direction varchar, position bigint, message_id bigint
 )
 """
 _SPANS: Final = """
@@ -101,13 +103,15 @@ class Console:
         self,
         parts: Iterable[Part],
         issues: Iterable[IssueRow],
-        messages: Callable[[], Iterable[MessageRow]],
+        messages: ReadMessages,
         folder: TemporaryDirectory[str] | None = None,
     ) -> None:
         self._folder = folder
         self._is_open = False
         self._stopped = threading.Event()
-        self._messages: Callable[[], Iterable[MessageRow]] | None = messages
+        self._messages: ReadMessages | None = messages
+        self.reading: tuple[int, int] | None = None
+        """While the messages are read: spans done, and how many there are. Another thread may look."""
         self._connection = connection = connect(":memory:")
         connection.execute("create table hidden (part varchar, trace_id varchar)")
         connection.execute(_MESSAGES)
@@ -194,7 +198,7 @@ class Console:
         if self._messages is not None and _NAMES_MESSAGES.search(text):
             # What messages say is known to the conventions only, so they are read for the first query that wants them.
             self._leave()
-            append_rows(self._connection, "messages", self._until_stopped(self._messages()))
+            self._read_messages(self._messages)
             self._messages = None
         self._leave()
         try:
@@ -208,11 +212,23 @@ class Console:
         columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
         return columns, self._pieces()
 
-    def _until_stopped(self, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
-        for row in rows:
-            if self._stopped.is_set():
-                raise QueryCancelledError("messages")
-            yield row
+    def _read_messages(self, read: ReadMessages) -> None:
+        self._connection.begin()
+        try:
+            for piece in read(self._tell):
+                append_rows(self._connection, "message_texts", piece.texts)
+                append_rows(self._connection, "message_uses", piece.uses)
+        except BaseException:
+            self._connection.rollback()
+            raise
+        finally:
+            self.reading = None
+        self._connection.commit()
+
+    def _tell(self, done: int, total: int) -> None:
+        self.reading = done, total
+        if self._stopped.is_set():
+            raise QueryCancelledError("messages")
 
     def _leave(self) -> None:
         """End the transaction of the last query."""

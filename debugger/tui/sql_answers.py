@@ -65,6 +65,11 @@ class SqlAnswers:
         for store in self._asked:
             store.interrupt(worker)
 
+    def reading(self) -> tuple[int, int] | None:
+        """While the messages of all traces are read: spans done, and how many there are. Cheap."""
+        console = self._console
+        return None if console is None else console.reading
+
     @contextmanager
     def _working(self, stores: Sequence[Store]) -> Iterator[None]:
         with self._lock:

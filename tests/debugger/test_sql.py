@@ -14,8 +14,10 @@ import pytest
 
 from debugger.cli import main
 from debugger.errors import QueryCancelledError, SqlError
-from debugger.store import Column, Console, Store, console_over
+from debugger.store import Column, Console, Store, _store, console_over
+from debugger.store._calls import KeptCalls
 from debugger.store.result_files import write_result
+from runtime.messages import Call, part_to_json
 from tests.support.repo import ROOT
 
 SAMPLES = ROOT / "sample_traces"
@@ -195,3 +197,81 @@ def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
 
     monkeypatch.setattr(Console, "run", pressed)
     assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+
+
+def test_each_message_is_kept_once_and_stands_where_the_calls_say():
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        calls = store.calls(store.traces()[0].trace_id)
+        said = [
+            (call.span_id, direction, place, message.role, [part_to_json(part) for part in message.parts])
+            for call in calls
+            for direction, messages in (("input", call.input_messages), ("output", call.output_messages))
+            for place, message in enumerate(messages or ())
+        ]
+        with store.console() as console:
+            found = rows(console, "select span_id, direction, position, role, parts from messages")
+            assert sorted((*row[:4], json.loads(row[4])) for row in found) == sorted(said, key=str)
+            assert rows(console, "select count(*) from message_texts")[0][0] < len(said)
+
+
+def test_reading_messages_tells_how_far_it_is_and_begins_anew_once_it_was_stopped(monkeypatch):
+    monkeypatch.setattr(_store, "_TOLD_EVERY", 3)
+    seen = []
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        with store.console() as console:
+            tell = console._tell
+
+            def stops(done: int, total: int) -> None:
+                seen.append((done, total))
+                console.interrupt()
+                tell(done, total)
+
+            monkeypatch.setattr(console, "_tell", stops)
+            with pytest.raises(QueryCancelledError):
+                rows(console, "select count(*) from messages")
+            assert seen == [(3, 14)]
+            assert console.reading is None
+            monkeypatch.undo()
+            assert rows(console, "select count(*) > 0, count(*) = count(distinct (span_id, direction, position)) from "
+                        "messages") == [(True, True)]  # fmt: skip
+
+
+def test_a_trace_is_read_once_however_many_wait_for_it():
+    kept = KeptCalls()
+    began, goes_on = threading.Event(), threading.Event()
+    told, found = [], []
+    version = (1, "")
+
+    def slowly(tell):
+        began.set()
+        assert goes_on.wait(30)
+        tell(7)
+        return [call]
+
+    def never(_):
+        raise AssertionError("read twice")
+
+    def waits(done):
+        told.append(done)
+        goes_on.set()
+
+    call = Call(
+        trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="n", start_unix_nano=1, end_unix_nano=2
+    )
+    reader = threading.Thread(target=lambda: found.append(kept.read("t", version, slowly, lambda _: None)))
+    reader.start()
+    assert began.wait(30)
+    assert kept.read("t", version, never, waits) == [call]
+    reader.join()
+    assert told[0] == 0
+    assert found == [[call]]
+    assert kept.get("t", (2, "")) is None
+
+    def stopped(done):
+        raise QueryCancelledError("t")
+
+    with pytest.raises(QueryCancelledError):
+        kept.read("u", version, lambda tell: tell(1), stopped)
+    assert kept.read("u", version, lambda _: [call], lambda _: None) == [call]
