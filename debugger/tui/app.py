@@ -27,7 +27,6 @@ from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
 
-
 _READ_S: Final = 2.0
 """A warning may come from work in the background, between two keys of somebody who types on."""
 
