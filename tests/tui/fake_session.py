@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from debugger.analysis.places import Places, places_of
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
 from debugger.analysis.state_changes import StateChange
@@ -352,9 +353,12 @@ class FakeSession:
         self._asked("issues")
         return list(self.issue_rows)
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[Call]:
         self._asked("calls")
         return [travel_call(row) for row in self.span_rows]
+
+    def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:
+        return places_of(self.calls(trace_id), lambda done: tell("call", done))
 
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         self._asked("logs")

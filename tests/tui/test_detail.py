@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from debugger.analysis import thread_view
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.widgets.line_view import LineView
@@ -130,6 +131,22 @@ def test_the_whole_conversation_as_one_thread_and_back(size):
         assert "chat gpt-4o-mini" in desk.cursor
 
     drive(FakeSession(), scene, size)
+
+
+def test_a_thread_of_very_many_calls_goes_on_beyond_those_that_are_shown(monkeypatch):
+    monkeypatch.setattr(thread_view, "MOST_CALLS", 4)
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "t")
+        assert "Calls 1 to 4 of 11 are shown" in desk.screen
+        await desk.press("J", "J", "J", "J")
+        assert "Calls 3 to 6 of 11 are shown" in desk.screen
+        assert "◆ gpt-4o-mini   610 ms" in desk.cursor
+        await desk.press("K", "K", "K")
+        assert "Calls 1 to 4 of 11 are shown" in desk.screen
+        assert "◆ gpt-4o-mini   580 ms" in desk.cursor
+
+    drive(FakeSession(), scene)
 
 
 def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():
