@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError
+from ..whole_file import whole_file
 from ._input import add_input, exit_code, id_word, keep_input, load_input
 
 if TYPE_CHECKING:
@@ -59,13 +60,8 @@ def run(args: Namespace) -> int:
         if args.output is None:
             sys.stdout.writelines(chain([first], lines))
         else:
-            try:
-                with args.output.open("w", encoding="utf-8") as out:
-                    out.writelines(chain([first], lines))
-            except OSError as fault:
-                if args.output.is_file():  # Half a snapshot is none; a device stays.
-                    args.output.unlink()
-                raise DebuggerError(f"{args.output}: cannot be written ({fault.strerror})") from fault
+            with whole_file(args.output) as path, path.open("w", encoding="utf-8") as out:
+                out.writelines(chain([first], lines))
     return exit_code(args, summary)
 
 

@@ -52,6 +52,7 @@ def run(args: Namespace) -> int:
 
 
 def _answer(args: Namespace, store: Store, output: Path | None) -> None:
+    from ..analysis.text import visible
     from ..store.result_files import write_result, write_text
     from ._input import keep_input
     from ._progress import Progress
@@ -65,7 +66,9 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
                 if output is not None:
                     write_result(output, columns, pieces)
                 elif args.json or args.csv:
-                    write_text(sys.stdout, "json" if args.json else "csv", columns, pieces)
+                    # What a trace holds must not act on a terminal; a file or a pipe gets the exact data.
+                    shown = visible if sys.stdout.isatty() else None
+                    write_text(sys.stdout, "json" if args.json else "csv", columns, pieces, shown)
                 else:
                     sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
 

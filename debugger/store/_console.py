@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -27,7 +28,11 @@ from .rows import IssueRow, NumbersBy, NumbersRow
 _INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
 """What DuckDB raises for ``interrupt``, and for Ctrl-C in the main thread."""
 FETCHED: Final = 1_000
-"""Rows that are fetched together."""
+"""Rows that are handed on together at most."""
+_PIECE: Final = 8 << 20
+"""Characters and bytes after which a piece is handed on, however few its rows are."""
+MOST_IN_CELL: Final = 64 << 20
+"""Characters and bytes of one value, whose every copy on the way out is as large."""
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
 _LOCKS: Final = (
@@ -239,7 +244,7 @@ class Console:
     def _pieces(self) -> Iterator[list[tuple[Any, ...]]]:
         while True:
             try:
-                rows = self._connection.fetchmany(FETCHED)
+                rows = list(_limited(iter(self._connection.fetchone, None)))
             except _INTERRUPTED as fault:
                 raise QueryCancelledError("query") from fault
             except duckdb.Error as fault:
@@ -256,6 +261,11 @@ class Console:
             kinds = self._kinds(_EXPLAIN.sub("", text, count=1))
         if len(kinds) != 1:
             raise SqlError("one statement is needed, " + (f"not {len(kinds)}" if kinds else "and there is none"))
+        if kinds == ["MULTI"]:
+            raise SqlError(
+                "a PIVOT has to say which columns it makes, since finding them out takes a statement of its own",
+                hint="write ON kind IN ('llm', 'tool')",
+            )
         if kinds != ["SELECT"]:
             raise SqlError(f"only SELECT and EXPLAIN are answered, not {kinds[0]}", hint="the data is read-only")
 
@@ -264,6 +274,36 @@ class Console:
             return [str(statement.type).rpartition(".")[2] for statement in self._connection.extract_statements(text)]
         except duckdb.Error as fault:
             raise _said(fault) from fault
+
+
+def _limited(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """As many rows as make a piece.
+
+    Raises: SqlError: a value is too large.
+    """
+    left = _PIECE
+    for row in islice(rows, FETCHED):
+        sizes = [_size(value) for value in row if type(value) not in _SMALL]
+        if sizes and (largest := max(sizes)) > MOST_IN_CELL:
+            raise SqlError(
+                f"a value has {largest:,} characters or bytes, and {MOST_IN_CELL:,} are the most that is answered",
+                hint="ask for a part of it, as in left(COLUMN, 1000)",
+            )
+        yield row
+        left -= sum(sizes)
+        if left <= 0:
+            return
+
+
+_SMALL: Final = frozenset((int, float, bool, type(None)))
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 0
 
 
 def _said(fault: duckdb.Error) -> SqlError:

@@ -39,6 +39,8 @@ def same_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
     for name in list(os.environ):
         if name == "NO_COLOR" or (name.startswith("TEXTUAL") and not name.startswith("TEXTUAL_SNAPSHOT")):
             monkeypatch.delenv(name)
+    # The tests draw once all has come to rest; sixty times a second besides is what a busy machine makes of it.
+    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", 1.0)
     # A notice goes away after some seconds, which may be before a busy machine comes to look at it.
     monkeypatch.setattr("debugger.tui.app.RetrospanApp.NOTIFICATION_TIMEOUT", 3600)
     # Pictures must not change with the version of a price list.

@@ -16,10 +16,14 @@ from tests.support.frame import frame
 
 WIDE = (160, 50)
 NARROW = (80, 24)
-LIMIT = 500
-"""How often a condition is looked at before a test gives up."""
-HANG_S = 60
-"""After how long without rest a test gives up."""
+HANG_S = 120
+"""After how long a test gives up: far beyond what anything takes on a machine that does ten other things."""
+LIMIT = HANG_S * 100
+"""How often a condition is looked at, at most every 10 ms, before a test gives up."""
+
+
+class Typed(str):
+    """A text for ``Desk.press`` that is typed faster than the app follows: it comes to rest after the last letter."""
 
 
 class Desk:
@@ -78,8 +82,17 @@ class Desk:
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, each time waiting until all is done."""
         for key in keys:
-            self.app.post_message(key_event(key))
+            for pressed in key if isinstance(key, Typed) else (key,):
+                self.app.post_message(key_event(pressed))
             await self.settle()
+
+    async def back_to_list(self) -> None:
+        """From wherever the user is: leave all that was opened above the list of traces."""
+        while len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+        await self.settle()
+        self.app.screen.set_focus(self.app.screen.query_one("#traces"))
+        await self.settle()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a worker does while it runs."""

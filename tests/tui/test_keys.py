@@ -65,17 +65,10 @@ async def press_every_key(desk: Desk, place: str, *, aliases: bool = False) -> N
             desk.app.pop_screen()
         await desk.settle()
         if desk.app.screen is not here:
-            await go_back_to(desk, place)
+            await desk.back_to_list()
+            await desk.press(*PLACES[place])
             here, depth = desk.app.screen, len(desk.app.screen_stack)
     assert desk.app.is_running
-
-
-async def go_back_to(desk: Desk, place: str) -> None:
-    while len(desk.app.screen_stack) > 2:
-        desk.app.pop_screen()
-    await desk.settle()
-    desk.app.screen.set_focus(desk.app.screen.query_one("#traces"))
-    await desk.press(*PLACES[place])
 
 
 def assert_help_lists_what_is_active(desk: Desk, place: str) -> None:
@@ -100,7 +93,8 @@ def test_every_key_is_in_the_help_can_be_pressed_and_the_last_one_leaves(place):
         await desk.press(*PLACES[place])
         assert_help_lists_what_is_active(desk, place)
         await press_every_key(desk, place)
-        await go_back_to(desk, place)
+        await desk.back_to_list()
+        await desk.press(*PLACES[place])
         await desk.pilot.press(min(leaving(place), key=len))
         await desk.until(lambda: desk.app._exit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 
@@ -14,7 +15,7 @@ from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.line_view import LineView
 from tests.support.repo import ROOT
-from tests.tui.driver import NARROW, Desk, drive, key_event
+from tests.tui.driver import NARROW, Desk, Typed, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 
@@ -22,11 +23,11 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
     session = FakeSession()
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "H", *"weather in Lyon", "enter")
+        await desk.press("enter", "H", Typed("weather in Lyon"), "enter")
         screen = desk.app.screen
         assert isinstance(screen, LineageScreen)
         assert screen.found is not None
-        await desk.press("p", *"no such words", "enter")
+        await desk.press("p", Typed("no such words"), "enter")
         assert "It stands nowhere in this trace." in desk.screen
         await desk.press("enter")
         assert "Put the cursor on a step" in desk.screen
@@ -39,7 +40,7 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
             assert "made for the screen" in desk.screen
             assert "Type a phrase that stands in a message" in desk.screen
             await desk.press(*back)
-        await desk.press("slash", *"Lyon", "enter", "H")
+        await desk.press("slash", Typed("Lyon"), "enter", "H")
         screen = desk.app.screen
         assert isinstance(screen, LineageScreen)
         assert screen.phrase == "Lyon"
@@ -80,6 +81,7 @@ class Endless(FakeSession):
         try:
             while True:
                 tell("span", 7)
+                Event().wait(0.001)  # the screen needs the interpreter too
         except QueryCancelledError as error:
             self.ended = error
             raise
@@ -89,7 +91,7 @@ def test_the_wait_says_how_far_it_is_and_ends_with_the_screen():
     session = Endless()
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "H", *"Lyon")
+        await desk.press("enter", "H", Typed("Lyon"))
         desk.app.post_message(key_event("enter"))
         await desk.until(lambda: "reading the whole trace…: 7 of 12 spans   esc stops that" in desk.screen)
         await desk.press("escape")

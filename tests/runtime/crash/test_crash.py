@@ -87,7 +87,7 @@ def test_the_command_line_opens_what_a_killed_run_left(runs, command):
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     found = json.loads(done.stdout)
@@ -237,7 +237,7 @@ def test_a_run_that_is_killed_while_an_answer_streams_asks_for_that_answer_alone
             env={**os.environ, "PYTHONPATH": str(ROOT), "RETROSPAN_ENV": "production"},
             stdout=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         return done.returncode, done.stdout.splitlines()
 
