@@ -78,7 +78,7 @@ SPANS = st.tuples(KINDS, ATTRIBUTES, st.deferred(lambda: NAMES), st.sampled_from
 NAMES = st.sampled_from(["call_llm", "running tool", "agent run", "x", "", "desk.run", "claude_code.tool"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(KINDS, ATTRIBUTES, NAMES, st.sampled_from([0, 2]), st.integers(0, 3)), min_size=1, max_size=4)
 )
@@ -101,7 +101,7 @@ def test_no_attributes_ever_raise_and_columns_agree_with_calls(made: list[Any]) 
     events_of(calls_of(spans, logs))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(KINDS, ATTRIBUTES, NAMES)
 def test_the_scalars_of_a_load_say_the_same_as_the_whole_span(kind: dict[str, str], rest: Any, name: str) -> None:
     whole = span({k: v for k, v in rest.items() if not isinstance(v, bytes)} | kind, name)
