@@ -14,8 +14,10 @@ from runtime.trace import Span
 
 from ..importers import LogRecord
 from . import (
+    agentops,
     braintrust,
     claude_code,
+    gemini_cli,
     genai,
     genkit,
     google_adk,
@@ -31,6 +33,7 @@ from . import (
     openinference,
     openlit,
     openllmetry,
+    promptflow,
     pydantic_ai,
     rejelly,
     retrospan,
@@ -61,8 +64,11 @@ FAMILIES: Final[tuple[Family, ...]] = (
     haystack,
     spring_ai,
     claude_code,
+    gemini_cli,
     openinference,
     openllmetry,
+    agentops,
+    promptflow,
     mlflow,
     langfuse,
     logfire,
@@ -83,6 +89,13 @@ CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
+
+KEYS_OF_SCOPES: Final = {
+    scope: PROMOTED_KEYS | keys
+    for table in (gemini_cli.SCOPE_KEYS, openllmetry.SCOPE_KEYS, promptflow.SCOPE_KEYS)
+    for scope, keys in table.items()
+}
+"""The same for scopes whose spans say in their content alone that a call failed: for the others it is not read."""
 
 VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:4"
 """Changes when any convention would read a span in another way."""
@@ -169,6 +182,7 @@ __all__ = [
     "CONVENTIONS",
     "FAMILIES",
     "FILLED",
+    "KEYS_OF_SCOPES",
     "PROMOTED_KEYS",
     "VERSION",
     "WHOLE",

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from runtime.trace import Span
 
-from ..conventions import PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
+from ..conventions import KEYS_OF_SCOPES, PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
 from ..importers import (
     Context,
     Follower,
@@ -247,7 +247,8 @@ class Ingest:
         except (msgspec.DecodeError, RecursionError):
             return None
         read = self._scalars.read
-        values = {pair.key: read(pair.value) for pair in pairs if pair.key in PROMOTED_KEYS}
+        keys = KEYS_OF_SCOPES.get(scope_name, PROMOTED_KEYS)
+        values = {pair.key: read(pair.value) for pair in pairs if pair.key in keys}
         return promote(View(values, scope_name, span.status_code, span.name))
 
     def _context(self, context: Context) -> tuple[int, str]:
