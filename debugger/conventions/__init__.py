@@ -15,6 +15,7 @@ from runtime.trace import Span
 from ..importers import LogRecord
 from . import (
     agentops,
+    agentscope,
     braintrust,
     claude_code,
     gemini_cli,
@@ -65,6 +66,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     spring_ai,
     claude_code,
     gemini_cli,
+    agentscope,
     openinference,
     openllmetry,
     agentops,
@@ -92,12 +94,12 @@ PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CON
 
 KEYS_OF_SCOPES: Final = {
     scope: PROMOTED_KEYS | keys
-    for table in (gemini_cli.SCOPE_KEYS, openllmetry.SCOPE_KEYS, promptflow.SCOPE_KEYS)
+    for table in (gemini_cli.SCOPE_KEYS, agentscope.SCOPE_KEYS, openllmetry.SCOPE_KEYS, promptflow.SCOPE_KEYS)
     for scope, keys in table.items()
 }
 """The same for scopes whose spans say in their content alone that a call failed: for the others it is not read."""
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:4"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:5"
 """Changes when any convention would read a span in another way."""
 
 _OTHERS: Final = FAMILIES[1:]

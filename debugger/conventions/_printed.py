@@ -47,6 +47,43 @@ def _value(node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
+_CHAT: Final = re.compile(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, ")
+
+
+def chat_messages(printed: Any) -> list[dict[str, Any]] | None:
+    """Messages of Haystack in its own JSON form, from a list of printed ones; None where one cannot be read."""
+    if not isinstance(printed, list):
+        return None
+    messages: list[dict[str, Any]] = []
+    for each in printed:
+        found = _CHAT.match(each) if isinstance(each, str) and len(each) <= _LONGEST else None
+        if found is None:
+            return None
+        try:
+            # The role is the only value that Python does not print as it reads it.
+            fields = _value(ast.parse(f"ChatMessage({each[found.end() :]}", mode="eval").body)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+        meta = fields.get("_meta")
+        reason = meta.get("finish_reason") if isinstance(meta, dict) else None
+        content = fields.get("_content")
+        messages.append(
+            {
+                "role": found[1],
+                "content": [_chat_part(part) for part in content] if isinstance(content, list) else content,
+                "name": fields.get("_name"),
+                "finish_reason": reason,
+            }
+        )
+    return messages
+
+
+def _chat_part(part: Any) -> Any:
+    if isinstance(part, Mapping) and "tool_name" in part:
+        return {"tool_call": part}
+    return {"tool_call_result": part} if isinstance(part, Mapping) and "origin" in part else part
+
+
 class Execution(NamedTuple):
     """How the call of a tool went, by an object of Agno that was printed."""
 

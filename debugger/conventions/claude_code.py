@@ -63,8 +63,9 @@ def fill(draft: Draft) -> None:
         reason = draft.first_text("stop_reason")
         draft.finish_reasons = draft.finish_reasons or ((reason,) if reason else None)
     elif draft.kind == "tool":
-        given = draft.value("tool_input")
-        given = parse_json_text(_GIVEN.sub("", given)) if isinstance(given, str) else given
+        given = attributes.get("tool_input")
+        head = _GIVEN.match(given) if isinstance(given, str) else None
+        given = draft.value("tool_input") if head is None else parse_json_text(str(given)[head.end() :])
         fill_record(draft, given, _output(draft))
     draft.tool_call_id = draft.tool_call_id or draft.first_text("tool_use_id")
     if draft.cached_tokens is None:
@@ -75,10 +76,13 @@ def fill(draft: Draft) -> None:
 
 def _fill_llm(draft: Draft) -> None:
     """The request's new messages; those of the requests before are not written again."""
-    written = draft.value("new_context")
+    written = draft.attributes.get("new_context")
     if draft.inputs is None and isinstance(written, str) and _PIECES.match(written):
         draft.inputs = _new_messages(written)
-    fill_record(draft, written, draft.value("response.model_output"))
+    if draft.attributes.get("new_context_truncated"):
+        draft.content.lose("new_context is cut off")
+    given = draft.value("new_context") if draft.inputs is None else None
+    fill_record(draft, given, draft.value("response.model_output"))
 
 
 def _new_messages(written: str) -> tuple[Message, ...]:
