@@ -2,6 +2,7 @@
 
 DebuggerError
 ├── UnreadableInputError  nothing could be read from an input
+├── UnwritableError       a file cannot be written
 ├── StoreError
 │   ├── UnknownTraceError     no trace has this id
 │   ├── UnknownSpanError      the trace has no span with this id
@@ -36,6 +37,15 @@ class DebuggerError(Exception):
 
 class UnreadableInputError(DebuggerError):
     """Nothing could be read from the input; the message says what is there instead."""
+
+
+class UnwritableError(DebuggerError):
+    """A file that was to be written cannot be; nothing of it is left."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path = path
+        self.why = why
+        super().__init__(f"{path}: cannot be written ({why[:1].lower()}{why[1:]})")
 
 
 class StoreError(DebuggerError):

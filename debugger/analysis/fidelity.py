@@ -87,7 +87,7 @@ def trace_fidelity(events: Sequence[TraceEvent], calls: Sequence[Call], trace_id
         snapshot = restore_snapshot(events, trace_id=trace_id)
     except RestoreError as fault:
         return Fidelity(level="missing", frames=(), problem=f"{NO_FRAME}: {fault}")
-    return fidelity_of(with_conversation(snapshot, calls))
+    return fidelity_of(with_conversation(snapshot, is_own=records_memory(calls)))
 
 
 def fidelity_of(snapshot: Snapshot) -> Fidelity:
@@ -104,13 +104,18 @@ def fidelity_of(snapshot: Snapshot) -> Fidelity:
     return Fidelity(level=snapshot.fidelity_level, frames=frames)
 
 
-def with_conversation(snapshot: Snapshot, calls: Sequence[Call]) -> Snapshot:
+def records_memory(calls: Sequence[Call]) -> bool:
+    """Whether a trace is of a producer that records the memory of its agents. Cost: looks at every call."""
+    return any(call.convention in _OWN for call in calls)
+
+
+def with_conversation(snapshot: Snapshot, *, is_own: bool) -> Snapshot:
     """The snapshot of a foreign trace with the conversation at the cut as memory, in frames that record none.
 
     The conversation is what the frame's last model call was given and gave back, and the results of its tools.
-    The snapshot given stays as it is; one of our own runs is handed back unchanged.
+    The snapshot given stays as it is; one of our own runs (``records_memory``) is handed back unchanged.
     """
-    if any(call.convention in _OWN for call in calls):
+    if is_own:
         return snapshot
     changed: dict[str, Frame] = {}
     for call_id, frame in snapshot.frames.items():

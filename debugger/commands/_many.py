@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ..errors import ReplayError
+from ..whole_file import whole_file
 
 if TYPE_CHECKING:
     from ..replay.model import ReplayReport
@@ -120,7 +120,7 @@ def written(
 
     Args: asked: the traces that were to be replayed. extra: what the JSON of a single report has beside it.
 
-    Raises: ReplayError: the file cannot be written.
+    Raises: UnwritableError: the JUnit file.
     """
     from ..analysis.prices import live_cost
     from ..replay.report import report_to_json
@@ -140,15 +140,18 @@ def written(
 def exit_code_of(args: Namespace, asked: Sequence[str], reports: Sequence[ReplayReport]) -> int:
     """0 where every trace that has something to replay came out as recorded, else 1; also 1 where none has.
 
+    2 where the file for the replay's own trace could not be written.
+
     Raises: KeyboardInterrupt: the user broke off.
     """
     from ..replay.report import is_yes
 
     if len(reports) < len(asked):
         raise KeyboardInterrupt
-    unsaved = bool(args.output) and any(report.trace_fault for report in reports)
+    if args.output and any(report.trace_fault for report in reports):
+        return 2
     replayed = [report for report in reports if report.ended != "nothing"]
-    return int(unsaved or not replayed or not all(map(is_yes, replayed)))
+    return int(not replayed or not all(map(is_yes, replayed)))
 
 
 def _summary_text(
@@ -187,7 +190,7 @@ def _write_junit(
 ) -> None:
     """The results in the form that test servers read; skipped is what has no report, or nothing to replay.
 
-    Raises: ReplayError: the file cannot be written.
+    Raises: UnwritableError.
     """
     from xml.etree import ElementTree as xml
 
@@ -215,10 +218,8 @@ def _write_junit(
             why = report.first_divergence.reason if report.first_divergence else report.error or report.ended
             failure = xml.SubElement(case, "failure", message=_printable(why), type=report.ended)
             failure.text = _printable(text_of(report))
-    try:
-        path.write_bytes(xml.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
-    except OSError as fault:
-        raise ReplayError(f"--junit {path}: cannot be written ({fault.strerror})") from fault
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(xml.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
 
 
 def _printable(text: str) -> str:

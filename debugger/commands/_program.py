@@ -147,8 +147,6 @@ def _replay(store: Store, args: Namespace, trace_id: str) -> tuple[ReplayReport,
     from .replay import progress, say
 
     recording, job, options = _prepare(store, args, trace_id)
-    if args.output:
-        clear(args.output)
     say(f"replaying trace {trace_id[:12]} with {_shown(options)}")
     report, end = replay_program(recording, job, options, args.output, on_call=progress())
     _say_after(report, end, options)
@@ -214,17 +212,6 @@ def named_function(word: str) -> str:
             hint="write NAME=FILE:FUNCTION with a file (.py, .js, .mjs, .ts) that is there, or NAME=MODULE:FUNCTION",
         )
     return word
-
-
-def clear(path: object) -> None:
-    """Make the file of the new trace, empty.
-
-    Raises: ReplayError: it cannot be written.
-    """
-    try:
-        Path(str(path)).write_bytes(b"")
-    except OSError as fault:
-        raise ReplayError(f"{path}: cannot be written ({fault.strerror})") from fault
 
 
 def chosen_trace(store: Store, args: Namespace) -> str:

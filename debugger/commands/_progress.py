@@ -34,9 +34,15 @@ class Progress:
     def __call__(self, progress: LoadProgress) -> None:
         """Say how far it is, if it is time to."""
         now = self._clock()
-        if now < self._next and not (progress.is_finishing and self._shown):
-            return
-        text = progress_text(progress, now - self._began)
+        if now >= self._next or (progress.is_finishing and self._shown):
+            self._write(progress_text(progress, now - self._began), now)
+
+    def say(self, text: str) -> None:
+        """Say how far something else is, if it is time to."""
+        if (now := self._clock()) >= self._next:
+            self._write(text, now)
+
+    def _write(self, text: str, now: float) -> None:
         if self._is_plain:
             self._next = now + _PLAIN_S
             sys.stderr.write(f"retrospan: {text}\n")

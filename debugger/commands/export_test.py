@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ReplayError
+from ..whole_file import whole_file
 from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
@@ -68,14 +69,14 @@ def run(args: Namespace) -> int:
         recording = recording_of(store, trace_id, together=args.together)
         arguments = _arguments(args, recording, test.parent, redaction)
         trace = test.with_name(f"{test.stem.removeprefix('test_')}-test.otlp.jsonl")
+        if trace.exists():
+            raise ReplayError(f"{trace} is there already", hint="name another test, or remove it")
         spans = [span for each in every for span in store.whole_spans(each)]
         logs = {span_id: records for each in every for span_id, records in store.logs(each).items()}
         count = export_trace(trace, spans, logs, redaction)
         name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
-    try:
-        test.write_text(_source(trace.name, None if args.together else trace_id, name, arguments), encoding="utf-8")
-    except OSError as fault:
-        raise ReplayError(f"{test}: cannot be written ({(fault.strerror or '').lower()})") from fault
+    with whole_file(test) as path:
+        path.write_text(_source(trace.name, None if args.together else trace_id, name, arguments), encoding="utf-8")
     say(f"{test} replays {trace}" + (f"; {plural(count, 'span')} redacted" if redaction.rules else ""))
     return exit_code(args, summary)
 

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from ..errors import ReplayError
+from ..errors import ReplayError, UnwritableError
 from . import _program
 
 
@@ -43,7 +43,10 @@ def run(args: Namespace) -> int:
     path: Path = args.output or _free_name(options.command)
     if path.exists() and path.stat().st_size:
         raise ReplayError(f"{path} is there already", hint="name another file, or remove it")
-    _program.clear(path)
+    try:
+        path.write_bytes(b"")
+    except OSError as fault:
+        raise UnwritableError(path, fault.strerror or str(fault)) from fault
     say(f"recording into {path}")
     try:
         end = record_program(options, path)

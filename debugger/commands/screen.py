@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..store import Library
 
 _LOOK_S: Final = 1.0
+_GRACE_S: Final = 5.0
 
 
 class NoTerminalError(DebuggerError):
@@ -98,6 +99,8 @@ def _end_with(server: int) -> None:
     while os.getppid() == server:
         time.sleep(_LOOK_S)
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os.kill(os.getpid(), signal.SIGKILL)  # It did not leave by itself: it draws, or waits for who has gone.
 
 
 def open_screen(

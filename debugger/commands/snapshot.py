@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DebuggerError
+from ..whole_file import whole_file
 from ._input import add_input, exit_code, id_word, keep_input, load_input
 
 if TYPE_CHECKING:
@@ -59,13 +60,8 @@ def run(args: Namespace) -> int:
         if args.output is None:
             sys.stdout.writelines(chain([first], lines))
         else:
-            try:
-                with args.output.open("w", encoding="utf-8") as out:
-                    out.writelines(chain([first], lines))
-            except OSError as fault:
-                if args.output.is_file():  # Half a snapshot is none; a device stays.
-                    args.output.unlink()
-                raise DebuggerError(f"{args.output}: cannot be written ({fault.strerror})") from fault
+            with whole_file(args.output) as path, path.open("w", encoding="utf-8") as out:
+                out.writelines(chain([first], lines))
     return exit_code(args, summary)
 
 
@@ -87,19 +83,20 @@ def chosen_trace(store: Store, text: str | None) -> str:
 def _lines(args: Namespace, store: Store, trace_id: str) -> Iterator[str]:
     from runtime.snapshot import RestoreError, restore_every, restore_snapshot, snapshot_to_json
 
-    from ..analysis.fidelity import with_conversation
-    from ._json import dump
+    from ..analysis.fidelity import records_memory, with_conversation
+    from ._json import compact, indented
 
-    events, calls = store.events(trace_id), store.calls(trace_id)
+    events, is_own = store.events(trace_id), records_memory(store.calls(trace_id))
     if args.every:
         for span_id, anchor, found in restore_every(events, trace_id):
             line: dict[str, Any] = {"span_id": span_id, "anchor": anchor}
             if isinstance(found, RestoreError):
                 line["error"] = found.to_json()
             else:
-                line["snapshot"] = snapshot_to_json(with_conversation(found, calls))
-            yield dump(line) + "\n"
+                line["snapshot"] = snapshot_to_json(with_conversation(found, is_own=is_own))
+            yield compact(line) + "\n"
         return
     wanted = store.resolve_span(trace_id, args.span) if args.span else None
     snapshot = restore_snapshot(events, wanted, args.anchor, trace_id=trace_id)
-    yield dump(snapshot_to_json(with_conversation(snapshot, calls)), indent=2) + "\n"
+    yield from indented(snapshot_to_json(with_conversation(snapshot, is_own=is_own)))
+    yield "\n"

@@ -18,6 +18,7 @@ from ._input import add_input, exit_code, load_input
 if TYPE_CHECKING:
     from ..store import Column, Store
     from ..store.result_files import Pieces
+    from ._progress import Progress
 
 _SHOWN: Final = 1_000
 """Rows of a table for people; JSON, CSV and files hold all."""
@@ -51,8 +52,10 @@ def run(args: Namespace) -> int:
 
 
 def _answer(args: Namespace, store: Store, output: Path | None) -> None:
+    from ..analysis.text import visible
     from ..store.result_files import write_result, write_text
     from ._input import keep_input
+    from ._progress import Progress
 
     with store:
         keep_input(args, store)
@@ -63,17 +66,33 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
                 if output is not None:
                     write_result(output, columns, pieces)
                 elif args.json or args.csv:
-                    write_text(sys.stdout, "json" if args.json else "csv", columns, pieces)
+                    # What a trace holds must not act on a terminal; a file or a pipe gets the exact data.
+                    shown = visible if sys.stdout.isatty() else None
+                    write_text(sys.stdout, "json" if args.json else "csv", columns, pieces, shown)
                 else:
                     sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
 
             # Python hears ctrl+c between two of its own steps only, and one step of DuckDB may take hours.
+            progress = Progress() if sys.stderr.isatty() else None
             with _ctrl_c_sets() as pressed, ThreadPoolExecutor(1, "retrospan-sql") as pool:
                 work = pool.submit(answer)
                 while not wait([work], timeout=0.1).done:
                     if pressed.is_set():
                         console.interrupt()
+                    if progress is not None:
+                        _tell(progress, console.reading)
+                if progress is not None:
+                    progress.clear()
                 work.result()
+
+
+def _tell(progress: Progress, reading: tuple[int, int] | None) -> None:
+    from ..analysis.text import plural
+
+    if reading is None:
+        progress.clear()
+    else:
+        progress.say(f"reading messages: {reading[0]:,} of {plural(reading[1], 'span')}")
 
 
 @contextmanager

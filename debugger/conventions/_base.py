@@ -28,6 +28,9 @@ class Named(Protocol):
 class Convention(Named, Protocol):
     """A convention whose spans say everything in its own words: it alone reads them."""
 
+    marks: frozenset[str]
+    """Attributes of which each of its spans has at least one."""
+
     def promote(self, view: View) -> Promoted:
         """The narrow facts, cheaply; they agree with ``call``."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, Final
 
 from runtime.trace import Span
 
@@ -15,6 +15,8 @@ from ..importers import LogRecord
 def plain_span(span: Span) -> Span:
     """The span with values that are JSON; the same object where they are already."""
     attributes = plain(span.attributes)
+    if attributes is span.attributes and not span.events:
+        return span
     events = tuple(
         event if (kept := plain(event.attributes)) is event.attributes else replace(event, attributes=kept)
         for event in span.events
@@ -42,12 +44,17 @@ def plain(value: Any) -> Any:
     if kind is bytes:
         return value.hex()
     if isinstance(value, Mapping):
+        if _PLAIN.issuperset(map(type, value.values())):
+            return value  # most attributes: nothing of them is copied to see that
         items = {key: plain(each) for key, each in value.items()}
         return value if all(items[key] is each for key, each in value.items()) else items
     if isinstance(value, list | tuple):
         kept = [plain(each) for each in value]
         return value if all(a is b for a, b in zip(kept, value, strict=True)) else kept
     return value
+
+
+_PLAIN: Final = frozenset((str, int, bool, type(None)))
 
 
 def _word(value: float) -> str:

@@ -6,7 +6,7 @@ few attributes that conventions ask for (through ``ScalarReader``) or from a who
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -85,29 +85,46 @@ class _Scalar(Struct, gc=False):
     boolValue: bool | None = None
 
 
+class _Pair(Struct, gc=False):
+    key: str
+    value: Raw = Raw(b"{}")
+
+
 _decode_scalar = msgspec.json.Decoder(_Scalar).decode
+_decode_pairs = msgspec.json.Decoder(list[_Pair]).decode
 _MEMO_BYTES: Final = 80
 _MEMO_ENTRIES: Final = 20_000
 
 
+class _Memo(dict[bytes, Scalar]):
+    """Raw values and what they are, of the short ones: models, operations and counts repeat endlessly."""
+
+    def __missing__(self, data: bytes) -> Scalar:
+        value = _scalar(data)
+        if len(data) <= _MEMO_BYTES:
+            if len(self) >= _MEMO_ENTRIES:
+                self.clear()
+            self[data] = value
+        return value
+
+
 class ScalarReader:
-    """Raw attribute values -> scalars, remembering the short ones: models, operations and counts repeat endlessly."""
+    """Takes the attributes that somebody asks for out of the text of all.
 
-    def __init__(self) -> None:
-        self._memo: dict[bytes, Scalar] = {}
+    Args: keys: the attributes that are asked for.
+    """
 
-    def read(self, raw: Raw) -> Scalar:
-        """The value where it is text, a number or a truth value; None for everything else."""
-        data = bytes(raw)
-        if len(data) > _MEMO_BYTES:
-            return _scalar(data)
-        try:
-            return self._memo[data]
-        except KeyError:
-            if len(self._memo) >= _MEMO_ENTRIES:
-                self._memo.clear()
-            value = self._memo[data] = _scalar(data)
-            return value
+    def __init__(self, keys: Container[str]) -> None:
+        self._keys = keys
+        self._memo = _Memo()
+
+    def read(self, attributes: str) -> dict[str, Scalar]:
+        """The values by key; one that is no text, number or truth value is None.
+
+        Raises: msgspec.DecodeError, RecursionError: the text is no list of keys and values.
+        """
+        keys, memo = self._keys, self._memo
+        return {pair.key: memo[bytes(pair.value)] for pair in _decode_pairs(attributes) if pair.key in keys}
 
 
 def _scalar(data: bytes) -> Scalar:

@@ -7,6 +7,7 @@ event, on the span or as a log record). Source: OpenTelemetry semantic conventio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from runtime.messages import CallKind, Message, ToolCallPart, ToolCallResponsePart, parse_json_text
@@ -75,6 +76,8 @@ _NO_PARAMETERS: Final = frozenset(("model",))
 marks: Final = frozenset((_OPERATION, "gen_ai.request.model", _SPAN_KIND))
 scopes: Final = frozenset[str]()
 keys: Final = NAMES.keys | {_OPERATION, _SPAN_KIND, "error.type"}
+TEXT_KEYS: Final = keys.difference(NAMES.input_tokens, NAMES.output_tokens, NAMES.cost_usd)
+"""Those of which only texts mean something while a span is loaded."""
 
 
 def recognises(view: View) -> bool:
@@ -95,9 +98,8 @@ def narrow(view: View, facts: Facts) -> None:
     facts.fill(view.attributes, NAMES)
 
 
-def promoted(view: View) -> Promoted:
+def promoted(attributes: Mapping[str, Any]) -> Promoted:
     """What ``narrow`` and ``settle_kind`` give where no other family is asked, in one step: most spans of a load."""
-    attributes = view.attributes
     get = attributes.get
     operation = get(_OPERATION)
     named = type(operation) is str

@@ -23,6 +23,7 @@ version: Final = 1
 _EVENTS, _PLACES, _MODEL_CALLS = "rejelly.events", "rejelly.places", "rejelly.model_calls"
 _RESULT, _SEQ, _END_SEQ, _WITHOUT_SPAN = "rejelly.tool_result", "rejelly.seq", "rejelly.seq.end", "rejelly.without_span"
 
+marks: Final = frozenset((_EVENTS, _RESULT))
 keys: Final = frozenset((_EVENTS, _PLACES, _MODEL_CALLS, _RESULT, _SEQ, _END_SEQ, _WITHOUT_SPAN))
 
 _KINDS: Final[dict[str, CallKind]] = {

@@ -16,6 +16,7 @@ _FORMAT, _KIND = "retrospan.format", "retrospan.kind"
 _FORMAT_VERSION: Final = 1
 _KINDS: Final[dict[str, CallKind]] = {"run": "chain", "agent": "agent", "model_turn": "llm", "tool": "tool"}
 
+marks: Final = frozenset((_FORMAT,))
 keys: Final = frozenset(
     (
         _FORMAT,

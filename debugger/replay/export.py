@@ -14,8 +14,8 @@ from typing import Final
 from runtime.messages import Json
 from runtime.trace import Span, SpanEvent, encode_request
 
-from ..errors import ReplayError
 from ..importers import LogRecord
+from ..whole_file import whole_file
 from .redact import Redaction
 
 _KEPT: Final = frozenset(
@@ -34,25 +34,16 @@ def export_trace(
 ) -> int:
     """Write the spans of a trace, one line each; how many texts were redacted.
 
-    Raises: ReplayError: the file cannot be written, or is there already.
+    Raises: UnwritableError.
     """
     count = 0
-    lines = []
-    for span in spans:
-        events = span.events + tuple(map(_event, logs.get(span.span_id, ())))
-        whole = replace(span, events=events)
-        shown = redacted(whole, redaction)
-        count += shown != whole
-        lines.append(encode_request([shown]) + "\n")
-    is_ours = False
-    try:
-        with path.open("x", encoding="utf-8", errors="replace") as file:
-            is_ours = True
-            file.writelines(lines)
-    except OSError as fault:
-        if is_ours:
-            path.unlink(missing_ok=True)
-        raise ReplayError(f"{path}: cannot be written ({(fault.strerror or '').lower()})") from fault
+    with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", errors="replace") as file:
+        for span in spans:
+            events = span.events + tuple(map(_event, logs.get(span.span_id, ())))
+            whole = replace(span, events=events)
+            shown = redacted(whole, redaction)
+            count += shown != whole
+            file.write(encode_request([shown]) + "\n")
     return count
 
 

@@ -12,6 +12,7 @@ from runtime.messages import Call, Json, canonical_json, json_safe
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
+from ..whole_file import whole_file
 from .choice import Program, find_program, shown
 from .compared import change_note
 from .edits import resolve
@@ -43,7 +44,7 @@ def run_replay(
     Args:
         recording: the trace.
         job: what to do.
-        trace_file: where the replay's own trace is written.
+        trace_file: where the replay's own trace is written, when it is whole.
         on_call: called with each call as it happens, and again when it settles.
         cancelled: asked often; True ends the child.
         on_ask: in ``ask`` mode, what the user says to a call that the recording cannot answer; blocks as long as it
@@ -53,7 +54,8 @@ def run_replay(
     Raises:
         RestoreError: the cut cannot be restored.
         EntryPointError: there is no function to run, or its module does not load.
-        ReplayError: the trace of the replay cannot be written, or would overwrite the recording.
+        ReplayError: the trace of the replay would overwrite the recording.
+        UnwritableError: the trace of the replay cannot be written.
     """
     program = find_program(recording, job)
     if isinstance(program, Rebuilt):
@@ -64,30 +66,30 @@ def run_replay(
     job = replace(job, edits=job_edits)
     if any(is_same_file(trace_file, source) for source in recording.sources):
         raise ReplayError(f"{trace_file} is the recording itself", hint="name another file for the replay's own trace")
-    try:
-        trace_file.write_bytes(b"")
-    except OSError as fault:
-        raise ReplayError(f"{trace_file}: cannot be written ({fault.strerror})") from fault
-    rows: dict[str, ReplayRow] = {}
-    end: End | None = None
-    told = program.shown_by if isinstance(program, Rebuilt) else {}
-    message = _message(recording, job, cut, program, trace_file) | {"edits": edits.to_json()}
-    # Code of the user's gets a process of its own: what it leaves behind there must not reach the next replay.
-    shares = children is not None and isinstance(program, Rebuilt) and not job.named_tools
-    with children.one() if children is not None and shares else ChildProcess() as child:
-        for news in child.run(message | {"then_waits": shares}, cancelled=cancelled):
-            if isinstance(news, End):
-                end = _end_with_spans(news, told)
-            elif isinstance(news, Ask):
-                child.answer(news.id, on_ask(news.question))
-            else:
-                row = _row_with_span(news, told)
-                rows[row.call_id] = row
-                on_call(row)
-    if end is not None and end.ended == "not_loaded":
-        why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
-        raise EntryPointError(f"{shown(program)} cannot be loaded: {why}")
-    return _report(recording, job, cut, trace_file, tuple(rows.values()), end, child, program)
+    with whole_file(trace_file) as unfinished:
+        message = _message(recording, job, cut, program, unfinished) | {"edits": edits.to_json()}
+        told = program.shown_by if isinstance(program, Rebuilt) else {}
+        rows: dict[str, ReplayRow] = {}
+        end: End | None = None
+        # Code of the user's gets a process of its own: what it leaves behind there must not reach the next replay.
+        shares = children is not None and isinstance(program, Rebuilt) and not job.named_tools
+        with children.one() if children is not None and shares else ChildProcess() as child:
+            for news in child.run(message | {"then_waits": shares}, cancelled=cancelled):
+                if isinstance(news, End):
+                    end = _end_with_spans(news, told)
+                elif isinstance(news, Ask):
+                    child.answer(news.id, on_ask(news.question))
+                else:
+                    row = _row_with_span(news, told)
+                    rows[row.call_id] = row
+                    on_call(row)
+        if end is not None and end.ended == "not_loaded":
+            why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
+            raise EntryPointError(f"{shown(program)} cannot be loaded: {why}")
+        report = _report(recording, job, cut, unfinished, tuple(rows.values()), end, child, program)
+        if report.trace_fault and unfinished.is_file():
+            unfinished.unlink()  # half a trace is none
+    return replace(report, trace_path=trace_file if report.trace_path else None)
 
 
 def _row_with_span(row: ReplayRow, told: Mapping[str, str]) -> ReplayRow:

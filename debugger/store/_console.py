@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -20,13 +21,18 @@ import duckdb
 
 from ..errors import QueryCancelledError, SqlError
 from ._database import append_rows, connect, quoted, sql_text, told
+from ._messages import MessageRows, Tell
 from ._numbers import read_numbers
 from .rows import IssueRow, NumbersBy, NumbersRow
 
 _INTERRUPTED: Final = (duckdb.InterruptException, RuntimeError)
 """What DuckDB raises for ``interrupt``, and for Ctrl-C in the main thread."""
 FETCHED: Final = 1_000
-"""Rows that are fetched together."""
+"""Rows that are handed on together at most."""
+_PIECE: Final = 8 << 20
+"""Characters and bytes after which a piece is handed on, however few its rows are."""
+MOST_IN_CELL: Final = 64 << 20
+"""Characters and bytes of one value, whose every copy on the way out is as large."""
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
 _LOCKS: Final = (
@@ -35,14 +41,15 @@ _LOCKS: Final = (
     "set enable_external_access = false",
     "set lock_configuration = true",
 )
-MessageRow: TypeAlias = tuple[str, str, str, int, str, str, str]
-"""Trace id, span id, ``input`` or ``output``, place from 0, role, text, the parts as JSON text."""
-_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden")
+ReadMessages: TypeAlias = Callable[[Tell], Iterable[MessageRows]]
+"""Reads the messages of all traces, and tells how far it is."""
+_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden", "message_texts", "message_uses")
 """Tables that the views are made of."""
 _NAMES_MESSAGES: Final = re.compile(r"\bmessages\b", re.IGNORECASE)
 _MESSAGES: Final = """
-create table messages (
-    trace_id varchar, span_id varchar, direction varchar, position bigint, role varchar, text varchar, parts json
+create table message_texts (message_id bigint, role varchar, text varchar, parts json);
+create table message_uses (
+    trace_id varchar, span_id varchar, direction varchar, position bigint, message_id bigint
 )
 """
 _SPANS: Final = """
@@ -101,13 +108,15 @@ class Console:
         self,
         parts: Iterable[Part],
         issues: Iterable[IssueRow],
-        messages: Callable[[], Iterable[MessageRow]],
+        messages: ReadMessages,
         folder: TemporaryDirectory[str] | None = None,
     ) -> None:
         self._folder = folder
         self._is_open = False
         self._stopped = threading.Event()
-        self._messages: Callable[[], Iterable[MessageRow]] | None = messages
+        self._messages: ReadMessages | None = messages
+        self.reading: tuple[int, int] | None = None
+        """While the messages are read: spans done, and how many there are. Another thread may look."""
         self._connection = connection = connect(":memory:")
         connection.execute("create table hidden (part varchar, trace_id varchar)")
         connection.execute(_MESSAGES)
@@ -194,7 +203,7 @@ class Console:
         if self._messages is not None and _NAMES_MESSAGES.search(text):
             # What messages say is known to the conventions only, so they are read for the first query that wants them.
             self._leave()
-            append_rows(self._connection, "messages", self._until_stopped(self._messages()))
+            self._read_messages(self._messages)
             self._messages = None
         self._leave()
         try:
@@ -208,11 +217,23 @@ class Console:
         columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
         return columns, self._pieces()
 
-    def _until_stopped(self, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
-        for row in rows:
-            if self._stopped.is_set():
-                raise QueryCancelledError("messages")
-            yield row
+    def _read_messages(self, read: ReadMessages) -> None:
+        self._connection.begin()
+        try:
+            for piece in read(self._tell):
+                append_rows(self._connection, "message_texts", piece.texts)
+                append_rows(self._connection, "message_uses", piece.uses)
+        except BaseException:
+            self._connection.rollback()
+            raise
+        finally:
+            self.reading = None
+        self._connection.commit()
+
+    def _tell(self, done: int, total: int) -> None:
+        self.reading = done, total
+        if self._stopped.is_set():
+            raise QueryCancelledError("messages")
 
     def _leave(self) -> None:
         """End the transaction of the last query."""
@@ -223,7 +244,7 @@ class Console:
     def _pieces(self) -> Iterator[list[tuple[Any, ...]]]:
         while True:
             try:
-                rows = self._connection.fetchmany(FETCHED)
+                rows = list(_limited(iter(self._connection.fetchone, None)))
             except _INTERRUPTED as fault:
                 raise QueryCancelledError("query") from fault
             except duckdb.Error as fault:
@@ -240,6 +261,11 @@ class Console:
             kinds = self._kinds(_EXPLAIN.sub("", text, count=1))
         if len(kinds) != 1:
             raise SqlError("one statement is needed, " + (f"not {len(kinds)}" if kinds else "and there is none"))
+        if kinds == ["MULTI"]:
+            raise SqlError(
+                "a PIVOT has to say which columns it makes, since finding them out takes a statement of its own",
+                hint="write ON kind IN ('llm', 'tool')",
+            )
         if kinds != ["SELECT"]:
             raise SqlError(f"only SELECT and EXPLAIN are answered, not {kinds[0]}", hint="the data is read-only")
 
@@ -248,6 +274,36 @@ class Console:
             return [str(statement.type).rpartition(".")[2] for statement in self._connection.extract_statements(text)]
         except duckdb.Error as fault:
             raise _said(fault) from fault
+
+
+def _limited(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """As many rows as make a piece.
+
+    Raises: SqlError: a value is too large.
+    """
+    left = _PIECE
+    for row in islice(rows, FETCHED):
+        sizes = [_size(value) for value in row if type(value) not in _SMALL]
+        if sizes and (largest := max(sizes)) > MOST_IN_CELL:
+            raise SqlError(
+                f"a value has {largest:,} characters or bytes, and {MOST_IN_CELL:,} are the most that is answered",
+                hint="ask for a part of it, as in left(COLUMN, 1000)",
+            )
+        yield row
+        left -= sum(sizes)
+        if left <= 0:
+            return
+
+
+_SMALL: Final = frozenset((int, float, bool, type(None)))
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 0
 
 
 def _said(fault: duckdb.Error) -> SqlError:

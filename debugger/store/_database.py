@@ -43,6 +43,7 @@ def sql_text(name: str) -> str:
 
 def connect(path: str) -> duckdb.DuckDBPyConnection:
     """A connection with our settings to a database file, or to a new database in memory."""
+    own = str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}"))
     # Our Python variables are no tables, and nothing is fetched from the network.
     config: dict[str, str | bool | int | float | list[str]] = {
         "python_enable_replacements": False,
@@ -50,9 +51,17 @@ def connect(path: str) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": False,
         # Beyond this, texts go to a temporary folder, which DuckDB makes when it needs it and removes at the end.
         "memory_limit": MEMORY_LIMIT,
-        "temp_directory": str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}")),
+        "temp_directory": own,
+        # The user's own DuckDB is no business of ours, and no message names the user's folder.
+        "home_directory": own,
+        "secret_directory": own,
     }
     return duckdb.connect(path, config=config)
+
+
+def first_line(fault: Exception) -> str:
+    """What DuckDB says, without the advice that follows."""
+    return str(fault).strip().partition("\n")[0]
 
 
 def library_fault(folder: Path, fault: Exception) -> StoreError:
@@ -77,6 +86,8 @@ def told(name: str) -> Iterator[None]:
         raise QueryCancelledError(name) from fault
     except duckdb.OutOfMemoryException as fault:
         raise TooLargeError(MEMORY_LIMIT) from fault
+    except duckdb.IOException as fault:
+        raise StoreError(f"a file that is needed is refused: {first_line(fault)}") from fault
 
 
 @contextmanager

@@ -12,12 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-from msgspec import Raw, Struct
-
 from runtime.trace import Span
 
-from ..conventions import KEYS_OF_SCOPES, PROMOTED_KEYS, Narrow, Promoted, ScalarReader, View, promote, settle
+from ..conventions import Narrow, Promoted, Promoter, View, promote, settle
 from ..importers import (
     Context,
     Follower,
@@ -36,17 +33,10 @@ from ._database import Database, collector_off
 from ._spans import identity, is_printed, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
-_BATCH_ROWS: Final = 20_480
-_FIRST_ROWS: Final = 2_048
-"""The first rows are written early, so that something can be shown."""
-
-
-class _Pair(Struct, gc=False):
-    key: str
-    value: Raw = Raw(b"{}")
-
-
-_pairs = msgspec.json.Decoder(list[_Pair]).decode
+_BATCH_ROWS: Final = 2_048
+"""As many as DuckDB takes at once. More would take fresh memory, and be seen later."""
+_TOLD_ROWS: Final = 20_480
+"""How many rows between two words of progress, on which a screen lists all traces anew."""
 
 
 def _shown(path: str) -> str:
@@ -86,7 +76,7 @@ class Ingest:
         self._rows: list[tuple[Any, ...]] = []
         self._log_rows: list[tuple[Any, ...]] = []
         self._new_contexts: list[tuple[Any, ...]] = []
-        self._scalars = ScalarReader()
+        self._promoter = Promoter()
         self.first_seq = counters.seq + 1
         self.spans = 0
         self.logs = 0
@@ -171,8 +161,7 @@ class Ingest:
         self.begin_source(source.path)
         noted = len(self.issues)
         first = source.lines_before
-        before = self.spans + self.logs
-        limit = _FIRST_ROWS if self.spans == 0 else _BATCH_ROWS
+        before = told = self.spans + self.logs
 
         def note(line: int | None, reason: str, lost: bool) -> None:
             self.note(source.path, None if line is None else first + line, reason, lost)
@@ -182,10 +171,11 @@ class Ingest:
                 self.add_logs(batch)
             elif is_spans(batch):
                 self.add(batch, source.path)
-            if len(self._rows) + len(self._log_rows) >= limit:
-                limit = _BATCH_ROWS
+            if len(self._rows) + len(self._log_rows) >= _BATCH_ROWS:
                 self.flush()
-                self._report(source)
+                if self.spans + self.logs >= told + _TOLD_ROWS or told == 0:
+                    told = self.spans + self.logs
+                    self._report(source)
                 if self._cancelled():
                     self.was_cancelled = True
                     return
@@ -211,22 +201,26 @@ class Ingest:
 
     def add(self, batch: Iterable[RawSpan], path: str) -> None:
         """Gather spans; ``path`` is where they come from, for what is noted about them."""
-        counters = self._counters
-        rows, seq, source_id = self._rows, counters.seq, counters.source_id
+        counters, of_text, of_values = self._counters, self._promoter.of_text, self._promoter.of_values
+        rows, first, source_id = self._rows, counters.seq, counters.source_id
         last: Context | None = None
         context_id, scope_name = 0, ""
-        for span in batch:
+        seq = first
+        for seq, span in enumerate(batch, first + 1):
             context = span.context
             if context is not last:
                 context_id, scope_name = self._context(context)
                 last = context
-            facts = self._promoted(span, scope_name)
+            facts: Promoted | None
+            if span.values is not None:
+                facts = of_values(span.values, scope_name, span.status_code, span.name)
+            else:
+                facts = of_text(span.attributes, scope_name, span.status_code, span.name)
             if facts is None:
                 self.note(path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
                 facts = Promoted()
-            seq += 1
             rows.append((seq, *span[:9], *facts, context_id, source_id, *span[9:13]))
-            self.spans += 1
+        self.spans += seq - first
         counters.seq = seq
 
     def add_logs(self, batch: Iterable[RawLog]) -> None:
@@ -237,19 +231,6 @@ class Ingest:
             counters.seq += 1
             self._log_rows.append((counters.seq, *record[:8], context_id, counters.source_id))
             self.logs += 1
-
-    def _promoted(self, span: RawSpan, scope_name: str) -> Promoted | None:
-        """The narrow facts of a span; None where its attributes are no list of pairs."""
-        if span.values is not None:
-            return promote(View(span.values, scope_name, span.status_code, span.name))
-        try:
-            pairs = _pairs(span.attributes)
-        except (msgspec.DecodeError, RecursionError):
-            return None
-        read = self._scalars.read
-        keys = KEYS_OF_SCOPES.get(scope_name, PROMOTED_KEYS)
-        values = {pair.key: read(pair.value) for pair in pairs if pair.key in keys}
-        return promote(View(values, scope_name, span.status_code, span.name))
 
     def _context(self, context: Context) -> tuple[int, str]:
         known = self._contexts.get(context)

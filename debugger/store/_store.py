@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final
 
 import duckdb
 
-from runtime.messages import Call, TextPart, json_safe, message_to_json
+from runtime.messages import Call
 from runtime.trace import Span, TraceEvent, events_of
 
 from ..conventions import VERSION, call_of, calls_of
@@ -28,19 +27,22 @@ from ..errors import (
     UnknownTraceError,
 )
 from ..importers import Context, Follower, LogRecord, log_record
-from ._console import Console, HasParts, MessageRow, Part
+from ._calls import KeptCalls, TellSpans
+from ._console import Console, HasParts, Part
 from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
+from ._messages import MessageRows, Tell, message_rows
 from ._numbers import read_numbers
 from ._order import parents_first
 from ._spans import SpanReader, span_from_row
 from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
-_CACHED_TRACES: Final = 8
 _PREFIX_LENGTH: Final = 4
 _TRIES: Final = 3
 _WHOLE_TRACE: Final = 2_000
 """Spans of a trace that are read to show one of them."""
+_TOLD_EVERY: Final = 1_000
+"""Spans after which a reading says how far it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,7 @@ class Store:
         self._contexts: dict[Context, tuple[int, str]] = {}
         self._counters = Counters()
         self._generation = 0
-        self._calls: OrderedDict[str, tuple[tuple[int, str], list[Call]]] = OrderedDict()
-        self._calls_lock = Lock()
+        self._calls = KeptCalls()
         self._load_lock = Lock()
 
     @classmethod
@@ -174,36 +175,34 @@ class Store:
         """All spans of a trace, whole, by start and input order."""
         return list(self._each_span(trace_id))
 
-    def _each_span(self, trace_id: str) -> Iterator[Span]:
+    def _each_span(self, trace_id: str, tell: TellSpans = lambda _: None) -> Iterator[Span]:
         """All spans of a trace one by one: the texts of a large one need not be in memory together."""
         read = SpanReader().read
-        for row in self._database.each("span_bodies", {"trace_id": trace_id, "span_id": None}):
+        for done, row in enumerate(self._database.each("span_bodies", {"trace_id": trace_id, "span_id": None})):
+            if done and not done % _TOLD_EVERY:
+                tell(done)
             yield read(row)
 
-    def _derived(self, trace_id: str) -> list[Call]:
+    def _derived(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[Call]:
         logs = self.logs(trace_id)
         with collector_off():
-            return parents_first(calls_of(self._each_span(trace_id), logs))
+            return parents_first(calls_of(self._each_span(trace_id, tell), logs))
 
-    def calls(self, trace_id: str) -> list[Call]:
+    @property
+    def _version(self) -> tuple[int, str]:
+        """Of what is derived from the spans."""
+        return self.generation, VERSION
+
+    def calls(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[Call]:
         """The calls of a trace in timeline order. Derived when first asked for, then kept until the next load.
 
+        Args: tell: told every thousand spans how many are read; what it raises ends the reading.
         Raises: UnknownTraceError.
+        Cost: a second for some ten thousand spans; call it in a worker.
         """
-        version = (self.generation, VERSION)
-        with self._calls_lock:
-            kept = self._calls.get(trace_id)
-            if kept is not None and kept[0] == version:
-                self._calls.move_to_end(trace_id)
-                return list(kept[1])
-        calls = self._derived(trace_id)
+        calls = self._calls.read(trace_id, self._version, lambda told: self._derived(trace_id, told), tell)
         if not calls:
             raise UnknownTraceError(trace_id, self._trace_ids())
-        with self._calls_lock:
-            self._calls[trace_id] = (version, calls)
-            self._calls.move_to_end(trace_id)
-            while len(self._calls) > _CACHED_TRACES:
-                self._calls.popitem(last=False)
         return list(calls)
 
     def call(self, trace_id: str, span_id: str) -> Call:
@@ -218,15 +217,10 @@ class Store:
         if not rows:
             raise UnknownSpanError(trace_id, span_id)
         spans, kind = rows[0]
-        if spans <= _WHOLE_TRACE or self._is_kept(trace_id):
+        if spans <= _WHOLE_TRACE or self._calls.get(trace_id, self._version) is not None:
             return next(call for call in self.calls(trace_id) if call.span_id == span_id)
         call = call_of(self.span(trace_id, span_id)[0], self.logs(trace_id, span_id).get(span_id, ()))
         return replace(call, kind=kind)
-
-    def _is_kept(self, trace_id: str) -> bool:
-        with self._calls_lock:
-            kept = self._calls.get(trace_id)
-            return kept is not None and kept[0] == (self.generation, VERSION)
 
     def logs(self, trace_id: str, span_id: str | None = None) -> dict[str, list[LogRecord]]:
         """The log records of a trace, or of one span of it, by span id and in the order of time."""
@@ -342,17 +336,6 @@ class Store:
         """Numbers over calls, of a store in memory; of a library, its console has them. Raises QueryCancelledError."""
         return read_numbers(self._database.query, by, trace_ids, without)
 
-    def _messages(self, hidden: Collection[str]) -> Iterator[MessageRow]:
-        for row in self.traces():
-            if row.trace_id in hidden:
-                continue
-            for call in self._derived(row.trace_id):
-                for direction, messages in (("input", call.input_messages), ("output", call.output_messages)):
-                    for place, message in enumerate(messages or ()):
-                        parts = json.dumps(json_safe(message_to_json(message)["parts"])[0])
-                        text = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
-                        yield call.trace_id, call.span_id, direction, place, message.role, text, parts
-
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""
         self._database.interrupt(thread_ident)
@@ -393,7 +376,26 @@ def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: Temp
             database.copy_to(path)
             parts.append(Part(path=path, hidden=list(hidden)))
     issues = [issue for store in stores for issue in store.issues()]
-    return Console(parts, issues, lambda: (row for store in stores for row in store._messages(hidden)), folder)
+
+    def messages(tell: Tell) -> Iterator[MessageRows]:
+        asked = [(store, row) for store in stores for row in store.traces() if row.trace_id not in hidden]
+        return message_rows(_calls_in(asked, tell))
+
+    return Console(parts, issues, messages, folder)
+
+
+def _calls_in(asked: Sequence[tuple[Store, TraceRow]], tell: Tell) -> Iterator[list[Call]]:
+    """The calls of traces one by one: those that are kept, else derived and not kept."""
+    total = sum(row.spans for _, row in asked)
+    before = 0
+
+    def told(done: int) -> None:
+        tell(before + done, total)
+
+    for store, row in asked:
+        yield store._calls.get(row.trace_id, store._version) or store._derived(row.trace_id, told)
+        before += row.spans
+        told(0)
 
 
 def _written(text: str) -> list[str]:

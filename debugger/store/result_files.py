@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Protocol, TypeAlias, cast
 
 from runtime.messages import json_safe
+
+from ..errors import SqlError
+from ..whole_file import whole_file
 
 Pieces: TypeAlias = Iterable[list[tuple[Any, ...]]]
 """Rows, some at a time."""
@@ -35,22 +39,17 @@ def write_result(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> i
     """Write rows to a file in the form that its name ends in, one of ``ENDINGS``; how many there were.
 
     The file is there when it is whole, and not before: what ends early leaves what was there.
+
+    Raises: UnwritableError; SqlError: Parquet has no form for a value.
     """
     counted = _Counted(pieces)
-    if path.suffix == ".parquet":
-        _write_parquet(path, columns, counted)
-        return counted.rows
     first = next(counted, [])
-    unfinished = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.part")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            write_text(file, cast(Form, path.suffix[1:]), columns, chain([first], counted))
-        if unfinished != path:
-            unfinished.replace(path)
-    except BaseException:
-        if unfinished != path:
-            unfinished.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as unfinished:
+        if path.suffix == ".parquet":
+            _write_parquet(unfinished, columns, chain([first], counted))
+        else:
+            with unfinished.open("w", encoding="utf-8", newline="") as file:
+                write_text(file, cast(Form, path.suffix[1:]), columns, chain([first], counted))
     return counted.rows
 
 
@@ -65,15 +64,35 @@ class _Counted(Iterator[list[tuple[Any, ...]]]):
         return piece
 
 
-def write_text(out: IO[str], form: Form, columns: Sequence[ColumnLike], pieces: Pieces) -> None:
-    """Write rows as CSV with a header, or as a JSON array of objects."""
+def write_text(
+    out: IO[str],
+    form: Form,
+    columns: Sequence[ColumnLike],
+    pieces: Pieces,
+    shown: Callable[[str], str] | None = None,
+) -> None:
+    """Write rows as CSV with a header, or as a JSON array of objects.
+
+    Args: shown: what a text looks like in CSV where a person looks at it; else it is written exactly.
+    """
     if form == "json":
         out.writelines(_json_lines(columns, pieces))
         return
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+    writer.writerow([shown(column.name) if shown else column.name for column in columns])
     for rows in pieces:
-        writer.writerows(rows)
+        for row in rows:
+            cells = [value if type(value) in _AS_IT_IS else _cell(value) for value in row]
+            writer.writerow([shown(cell) if shown and isinstance(cell, str) else cell for cell in cells])
+
+
+_AS_IT_IS: Final = frozenset((str, int, float, type(None)))
+
+
+def _cell(value: Any) -> Any:
+    """A value that is no text as CSV holds it: lists and structures as JSON, bytes in base64."""
+    value = _plain(value)
+    return dump(value) if isinstance(value, dict | list) else value
 
 
 def _json_lines(columns: Sequence[ColumnLike], pieces: Pieces) -> Iterator[str]:
@@ -87,12 +106,14 @@ def _json_lines(columns: Sequence[ColumnLike], pieces: Pieces) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has as it is, everything else (times, decimals, intervals) as text."""
+    """What JSON has as it is, bytes in base64, everything else (times, decimals, intervals) as text."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float | str | bytes) else str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def dump(value: Any, indent: int | None = None) -> str:
@@ -109,15 +130,25 @@ _encode = json.JSONEncoder(allow_nan=False).encode
 
 def _write_parquet(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> None:
     """By a database that knows nothing of the query, since the query's own may write no file."""
-    from ._database import append_rows, connect, quoted
+    import duckdb
+
+    from ._database import append_rows, connect, first_line, quoted
 
     with closing(connect(":memory:")) as connection:
         names = _unique([column.name for column in columns])
         types = [column.type if column.type not in ("NULL", '"NULL"') else "VARCHAR" for column in columns]
         fields = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
-        connection.execute(f"create table result ({fields})")
-        append_rows(connection, "result", chain.from_iterable(pieces))
-        connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
+        try:
+            connection.execute(f"create table result ({fields})")
+            append_rows(connection, "result", chain.from_iterable(pieces))
+            connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
+        except (duckdb.IOException, duckdb.OutOfMemoryException) as fault:
+            raise OSError(first_line(fault)) from fault
+        except duckdb.Error as fault:
+            raise SqlError(
+                f"the rows cannot be written as Parquet: {first_line(fault)}",
+                hint="cast what is nested, as in COLUMN::json, or write a .json file",
+            ) from fault
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -24,7 +24,7 @@ from .screens.traces import TracesScreen
 from .session import Session
 from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
-from .widgets.drawn import HasAscii
+from .widgets.drawn import LOOKS, HasAscii
 
 
 class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
@@ -41,6 +41,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     TITLE = "Retrospan"
     CSS_PATH = "styles.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {KeyCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..errors import DebuggerError
 from ..replay.export import export_trace
 from ..replay.redact import Redaction
 from ..store import Store
+from ..whole_file import whole_file
 
 What: TypeAlias = Literal["trace", "conversation", "snapshot"]
 
@@ -55,26 +55,21 @@ def write_export(job: ExportJob, store: Store, snapshot: Callable[[], Snapshot])
         store: where the trace lies.
         snapshot: makes the snapshot, where one is wanted.
 
-    Raises: FileExistsAlreadyError; ReplayError: a rule of redaction is none; DebuggerError: it cannot be written.
+    Raises: FileExistsAlreadyError; ReplayError: a rule of redaction is none; UnwritableError.
     """
     redaction = Redaction.of(job.redaction)
     if job.path.exists() and not job.overwrites:
         raise FileExistsAlreadyError(f"{job.path.name} is there already", hint="write once more to replace it")
-    aside = job.path.with_name(f".{job.path.name}.{os.getpid()}.tmp")
-    try:
-        if job.what == "trace":
-            export_trace(aside, store.whole_spans(job.trace_id), store.logs(job.trace_id), redaction)
-        elif job.what == "conversation":
-            calls = [_redacted_call(call, redaction) for call in store.calls(job.trace_id)]
-            aside.write_text(redaction.text(conversation_markdown(calls, job.title)), "utf-8", "replace")
-        else:
-            value = _redacted(snapshot_to_json(snapshot()), redaction)
-            aside.write_text(json.dumps(value, ensure_ascii=True, indent=2) + "\n", "utf-8")
-        aside.replace(job.path)
-    except OSError as fault:
-        raise DebuggerError(f"{job.path}: cannot be written ({(fault.strerror or str(fault)).lower()})") from fault
-    finally:
-        aside.unlink(missing_ok=True)
+    if job.what == "trace":
+        export_trace(job.path, store.whole_spans(job.trace_id), store.logs(job.trace_id), redaction)
+        return job.path
+    if job.what == "conversation":
+        calls = [_redacted_call(call, redaction) for call in store.calls(job.trace_id)]
+        text = redaction.text(conversation_markdown(calls, job.title))
+    else:
+        text = json.dumps(_redacted(snapshot_to_json(snapshot()), redaction), ensure_ascii=True, indent=2) + "\n"
+    with whole_file(job.path) as path:
+        path.write_text(text, "utf-8", "replace")
     return job.path
 
 

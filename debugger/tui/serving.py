@@ -17,17 +17,27 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from aiohttp import web
+from aiohttp import WSCloseCode, web
 from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server
 
+from .serving_page import COLUMNS, LINES, MalformedError, PageProcess, bounded, hear_all
+
+PAGES: Final = 8
+"""Pages at a time: each is a process that holds its traces in memory."""
 _COOKIE: Final = "retrospan"
+_LOG: Final = logging.getLogger("textual-serve")
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self' ws: wss:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+
+
+_TOO_MANY: Final = (
+    f"{PAGES} pages are open already, and each is a process of its own. Close one of them, then load this page again.\n"
+)
 
 
 class WebScreen(Server):
@@ -47,6 +57,7 @@ class WebScreen(Server):
         self._token = token
         self._at = urlsplit(public_url).netloc.lower()
         self._sockets: set[asyncio.Task[object]] = set()
+        self._shown = 0
 
     @property
     def address(self) -> str:
@@ -87,6 +98,8 @@ class WebScreen(Server):
             if said:
                 # The secret leaves the address line, and with it the history and what is copied from there.
                 raise web.HTTPFound("/", headers=_HEADERS | {"Set-Cookie": self._set_cookie()})
+            if request.path in ("/", "/ws") and self._shown >= PAGES:
+                raise web.HTTPServiceUnavailable(text=_TOO_MANY, headers=_HEADERS)
             if request.path == "/ws":
                 return await self._follow(request, handler)
             response = await handler(request)
@@ -125,3 +138,42 @@ class WebScreen(Server):
             return await handler(request)
         finally:
             self._sockets.discard(task)
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """A page's socket: starts its process, lets the page talk to it, and ends it with the page."""
+        socket = web.WebSocketResponse(heartbeat=15)
+        width = bounded(_number(request.query.get("width"), 80), 1, COLUMNS)
+        height = bounded(_number(request.query.get("height"), 24), 1, LINES)
+
+        async def close() -> None:
+            await socket.close()
+
+        process = PageProcess(
+            self.command,
+            write_bytes=socket.send_bytes,
+            write_str=socket.send_str,
+            close=close,
+            download_manager=self.download_manager,
+        )
+        self._shown += 1
+        try:
+            await socket.prepare(request)
+            await process.start(width, height)
+            await hear_all(socket, process)
+        except MalformedError as fault:
+            _LOG.warning("a page sent what is no message and was closed: %s", fault.why)
+            await socket.close(code=WSCloseCode.POLICY_VIOLATION)
+        except ConnectionError:
+            pass  # The page went while something was said to it.
+        except OSError as fault:
+            _LOG.error("the process of a page could not be started: %s", fault.strerror or fault)
+        finally:
+            # Before its process: who closes a page to make room for another one need not wait for that.
+            self._shown -= 1
+            await process.stop()
+            await socket.close()
+        return socket
+
+
+def _number(word: str | None, default: int) -> int:
+    return int(word) if word is not None and word.isdecimal() and len(word) < 10 else default

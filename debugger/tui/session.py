@@ -64,6 +64,9 @@ class SqlDesk(Protocol):
             QueryCancelledError: ``stop`` was called.
         """
 
+    def reading(self) -> tuple[int, int] | None:
+        """While the messages of all traces are read for a question: spans done, and how many there are. Cheap."""
+
     def stop(self) -> None:
         """End the question that runs. One that only begins may be missed: whoever waits calls it again."""
 

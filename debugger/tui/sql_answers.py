@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,6 +63,11 @@ class SqlAnswers:
             console.interrupt()
         for store in self._asked:
             store.interrupt(worker)
+
+    def reading(self) -> tuple[int, int] | None:
+        """While the messages of all traces are read: spans done, and how many there are. Cheap."""
+        console = self._console
+        return None if console is None else console.reading
 
     @contextmanager
     def _working(self, stores: Sequence[Store]) -> Iterator[None]:
@@ -137,20 +141,12 @@ class SqlAnswers:
     def write(self, text: str, path: Path, *, overwrites: bool) -> int:
         """Write all rows of a query to a file, whose name says in which form; how many there were.
 
-        Raises: FileExistsAlreadyError; DebuggerError: it cannot be written; SqlError; QueryCancelledError.
+        Raises: FileExistsAlreadyError; DebuggerError: of another form; UnwritableError; SqlError; QueryCancelledError.
         """
         if path.suffix not in ENDINGS:
             raise DebuggerError(f"{path.name}: unknown form", hint=f"the name ends in {', '.join(ENDINGS)}")
         if path.exists() and not overwrites:
             raise FileExistsAlreadyError(f"{path.name} is there already", hint="write once more to replace it")
-        aside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-        try:
-            with self._asking() as console:
-                columns, pieces = console.run(text)
-                rows = write_result(aside, columns, pieces)
-            aside.replace(path)
-        except OSError as fault:
-            raise DebuggerError(f"{path}: cannot be written ({(fault.strerror or str(fault)).lower()})") from fault
-        finally:
-            aside.unlink(missing_ok=True)
-        return rows
+        with self._asking() as console:
+            columns, pieces = console.run(text)
+            return write_result(path, columns, pieces)

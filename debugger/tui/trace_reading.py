@@ -10,7 +10,7 @@ from pathlib import Path
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
-from ..analysis.fidelity import OF_AGENTS, trace_fidelity, with_conversation
+from ..analysis.fidelity import OF_AGENTS, records_memory, trace_fidelity, with_conversation
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
@@ -100,7 +100,7 @@ class TraceReading(ABC):
         snapshot = recording.cursor.at(position)
         # Going through all messages of very many frames would make the playhead wait.
         small = snapshot.frame_count <= MOST_FRAMES
-        return with_conversation(snapshot, recording.calls) if small else snapshot
+        return with_conversation(snapshot, is_own=records_memory(recording.calls)) if small else snapshot
 
     def export(self, job: ExportJob) -> Path:
         """Write a trace, its conversation or a snapshot. Raises DebuggerError, RestoreError."""

@@ -30,9 +30,9 @@ def test_our_own_runs_are_exact(store: Store) -> None:
 def test_the_conversation_stands_in_for_a_memory_that_is_not_recorded(store: Store) -> None:
     store.load([DATA / "zoo" / "google_adk_legacy.otlp.jsonl.gz"])
     (trace,) = store.traces()
-    events, calls = store.events(trace.trace_id), store.calls(trace.trace_id)
+    events = store.events(trace.trace_id)
     before = restore_snapshot(events)
-    snapshot = with_conversation(before, calls)
+    snapshot = with_conversation(before, is_own=False)
     desk = snapshot.frames["root/agent:travel_desk:0"]
     assert before.frames["root/agent:travel_desk:0"].memory == {}, "the snapshot given stays as it is"
     roles = [message["role"] for message in desk.memory["messages"]]
@@ -50,7 +50,7 @@ def test_the_conversation_is_that_of_the_cut(store: Store) -> None:
     (trace,) = store.traces()
     calls = store.calls(trace.trace_id)
     first = next(call for call in calls if call.kind == "llm")
-    snapshot = with_conversation(restore_snapshot(store.events(trace.trace_id), first.span_id, "before"), calls)
+    snapshot = with_conversation(restore_snapshot(store.events(trace.trace_id), first.span_id, "before"), is_own=False)
     assert all(not frame.memory for frame in snapshot.frames.values()), "nothing was said yet"
     assert fidelity_of(snapshot).level == "missing"
 

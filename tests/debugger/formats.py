@@ -207,7 +207,7 @@ def jaeger(spans: Sequence[Made]) -> bytes:
                 "processID": "p1",
             }
         )
-    trace = {"traceID": TRACE, "spans": out, "processes": {"p1": {"serviceName": "desk", "tags": []}}}
+    trace = {"traceID": spans[0].trace_id, "spans": out, "processes": {"p1": {"serviceName": "desk", "tags": []}}}
     return json.dumps({"data": [trace], "total": 0, "errors": None}).encode()
 
 

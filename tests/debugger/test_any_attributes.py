@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from debugger.conventions import FAMILIES, PROMOTED_KEYS, Promoted, View, call_of, calls_of, promote
+from debugger.conventions import FAMILIES, PROMOTED_KEYS, Promoted, Promoter, View, call_of, calls_of, genai, promote
+from debugger.conventions._table import OTHER_SCOPES
 from runtime.messages import (
     canonical_json,
     json_safe,
@@ -73,11 +75,14 @@ KINDS = st.sampled_from(
     + [{"spring.ai.kind": "tool_call"}, {"span.type": "tool"}, {"span.type": "llm_request"}]
     + [{"gcp.vertex.agent.event_id": "e"}, {"model_request_parameters": "{}"}, {}]
 )
+COMMON = st.dictionaries(
+    st.sampled_from(sorted(genai.keys)), st.sampled_from(["chat", "LLM", "x", "", "7", 7, 1.5, True, None]), max_size=6
+)
 SPANS = st.tuples(KINDS, ATTRIBUTES, st.deferred(lambda: NAMES), st.sampled_from([0, 2]), st.integers(0, 3))
 NAMES = st.sampled_from(["call_llm", "running tool", "agent run", "x", "", "desk.run", "claude_code.tool"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(KINDS, ATTRIBUTES, NAMES, st.sampled_from([0, 2]), st.integers(0, 3)), min_size=1, max_size=4)
 )
@@ -100,7 +105,7 @@ def test_no_attributes_ever_raise_and_columns_agree_with_calls(made: list[Any]) 
     events_of(calls_of(spans, logs))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(KINDS, ATTRIBUTES, NAMES)
 def test_the_scalars_of_a_load_say_the_same_as_the_whole_span(kind: dict[str, str], rest: Any, name: str) -> None:
     whole = span({k: v for k, v in rest.items() if not isinstance(v, bytes)} | kind, name)
@@ -110,6 +115,27 @@ def test_the_scalars_of_a_load_say_the_same_as_the_whole_span(kind: dict[str, st
         if k in PROMOTED_KEYS
     }
     assert promote(View(scalars, "", 0, name)) == promote(View.of(whole))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(KINDS, COMMON), min_size=1, max_size=4), st.sampled_from(["", *sorted(OTHER_SCOPES)[:1]]))
+@example([({}, {"gen_ai.request.model": "m"})], "")
+def test_what_is_remembered_of_earlier_spans_changes_nothing(made: list[Any], scope_name: str) -> None:
+    promoter = Promoter()
+    tokens, cost = "gen_ai.usage.input_tokens", "gen_ai.usage.cost"
+    counts = [{tokens: 4, cost: None}, {tokens: None, cost: None}, {tokens: "5", cost: 1}, {tokens: None, cost: 2}]
+    for (kind, rest), count in product(made, [{}, *counts]):
+        values = count | rest | kind
+        assert promoter.of_values(values, scope_name, 0, "x") == promote(View(values, scope_name, 0, "x"))
+
+
+def test_an_attribute_of_any_length_leaves_nothing_behind() -> None:
+    promoter = Promoter()
+    for text in ("a" * 2_000_000, "b" * 2_000_000):
+        for values in ({"gen_ai.operation.name": text}, {text: 1, "gen_ai.operation.name": "chat"}):
+            promoter.of_values(values, "", 0, "x")
+    held = [*promoter._shapes, *(said for shape in promoter._shapes.values() for said in shape.known)]
+    assert len(repr(held)) < 10_000
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)

@@ -27,7 +27,7 @@ def run(*words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProc
         [sys.executable, "-m", "debugger.cli", *words],
         input=stdin,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, **env},
         cwd=Path(__file__).parents[2],

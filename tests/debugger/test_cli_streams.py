@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from debugger.cli import main
+from debugger.commands._json import compact, dump, indented
 
 from .otlp import line, span
 
@@ -114,3 +115,17 @@ def test_the_screen_needs_all_three_streams(
         monkeypatch.setattr(getattr(sys, name), "isatty", lambda is_there=name != missing: is_there)
     assert main([str(SAMPLE)]) == 2
     assert "the screen needs a terminal" in capsys.readouterr().err
+
+
+def test_what_is_written_piece_by_piece_reads_as_if_written_at_once() -> None:
+    odd = {"text": "\x7f\u2028é\U0001f600\ud800", "deep": [], "number": 2**70, "float": 0.1, "none": None, "list": [{}]}
+    for _ in range(300):
+        odd["deep"] = [odd["deep"]]
+    entry = {"contentHash": "sha256.1:00", "output": {"parts": [{"type": "text", "content": 'a\n  "b"'}]}}
+    frame = {"memory": odd, "journal": {"prompt": {"h": entry, "é": entry}, "tool": {}, "value": 1}, "children": {}}
+    document = {"version": 1, "root": frame | {"children": {"root/agent:a:0": frame, "empty": {}}}}
+    assert "".join(indented(document)) == dump(document, indent=2)
+    assert len(list(indented(document))) > 20
+    text = compact(odd)
+    assert text.isascii()
+    assert json.loads(text) == json.loads(dump(odd))

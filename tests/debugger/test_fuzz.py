@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
-from debugger.commands._json import CallWriter, call_to_json, dump, issue_to_json, trace_to_json
+from debugger.commands._json import CallWriter, call_to_json, dump, indented, issue_to_json, trace_to_json
 from debugger.importers import format_of
 from debugger.store import Store
 from runtime.errors import RuntimeFault
@@ -45,7 +45,7 @@ def whole_way(path: Path, *, every: bool) -> None:
             for call in calls:
                 text = dump(call_to_json(call))
                 json.loads(text)
-                assert writer.text(call) == text
+                assert json.loads(writer.text(call)) == json.loads(text)
             events = store.events(row.trace_id)
             cuts: list[tuple[str | None, Any]] = [(None, "after")]
             if every:
@@ -55,7 +55,8 @@ def whole_way(path: Path, *, every: bool) -> None:
                     snapshot = restore_snapshot(events, span_id, anchor)
                 except RuntimeFault:
                     continue  # documented: no frame, no such cut
-                text = dump(snapshot_to_json(snapshot))
+                text = "".join(indented(snapshot_to_json(snapshot)))
+                assert json.loads(text) == json.loads(dump(snapshot_to_json(snapshot)))
                 snapshot_from_json(json.loads(text))
                 snapshot_document(snapshot_view(snapshot, source="x"), "name", None)
 

@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_library_as_it_was(home: Path, tm
     path = file_of(tmp_path, 2, TRACES[1])
     done = subprocess.run(
         [sys.executable, "-m", "debugger.cli", "load", path, "--library", home],
-        cwd=ROOT, capture_output=True, text=True, timeout=60,
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
     )  # fmt: skip
     assert done.returncode == 2, done.stderr

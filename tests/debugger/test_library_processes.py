@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from tests.support.repo import ROOT
 
@@ -29,9 +28,8 @@ def run(*words: object) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_load_that_is_killed_leaves_the_library_whole(tmp_path: Path) -> None:
-    searching = settings.default is not None and settings.default.max_examples > 1_000
-    number = 400 if searching else 12
+@pytest.mark.parametrize("number", [6, pytest.param(100, marks=pytest.mark.thorough)])
+def test_a_load_that_is_killed_leaves_the_library_whole(number: int, tmp_path: Path) -> None:
     found = run("kill", tmp_path, number, 7)
     assert found["before"] + found["after"] == number
     assert found["before"], "some moments come before anything counts"

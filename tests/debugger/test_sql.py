@@ -8,14 +8,17 @@ import json
 import os
 import signal
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from debugger.cli import main
 from debugger.errors import QueryCancelledError, SqlError
-from debugger.store import Column, Console, Store, console_over
+from debugger.store import Column, Console, Store, _store, console_over
+from debugger.store._calls import KeptCalls
 from debugger.store.result_files import write_result
+from runtime.messages import Call, part_to_json
 from tests.support.repo import ROOT
 
 SAMPLES = ROOT / "sample_traces"
@@ -129,11 +132,21 @@ def test_several_stores_are_asked_as_one_without_what_was_thrown_away():
 
 
 def test_a_query_that_would_never_end_is_interrupted(console):
-    timer = threading.Timer(0.2, console.interrupt)
-    timer.start()
-    with pytest.raises(QueryCancelledError):
-        rows(console, "select count(*) from range(1000000000000) a, range(1000000000) b")
-    timer.join()
+    has_ended = threading.Event()
+
+    def interrupt() -> None:
+        # Again and again: an interrupt before the query has begun is for nobody.
+        while not has_ended.wait(0.1):
+            console.interrupt()
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        with pytest.raises(QueryCancelledError):
+            rows(console, "select count(*) from range(1000000000000) a, range(1000000000) b")
+    finally:
+        has_ended.set()
+        interrupting.join()
     assert rows(console, "select 1") == [(1,)]
 
 
@@ -195,3 +208,141 @@ def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
 
     monkeypatch.setattr(Console, "run", pressed)
     assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+
+
+def asked(capsys, *words):
+    """Exit code, output and errors of a query to a sample."""
+    code = main(["sql", words[0], str(DESK), *words[1:]])
+    return code, *capsys.readouterr()
+
+
+def test_values_of_every_kind_can_be_written(capsys, tmp_path):
+    query = "select 'a\\xff'::blob b, ['\\xff'::blob] l, map{'k': 1} m, {'x': [1.5::decimal(3,1)]} s, null n"
+    row = {"b": "Yf8=", "l": ["/w=="], "m": {"k": 1}, "s": {"x": ["1.5"]}, "n": None}
+    assert json.loads(asked(capsys, query, "--json")[1]) == [row]
+    (cells,) = csv.DictReader(io.StringIO(asked(capsys, query, "--csv")[1]))
+    assert {key: json.loads(cells[key]) for key in "lms"} == {key: row[key] for key in "lms"}
+    assert (cells["b"], cells["n"]) == ("Yf8=", "")
+    path = tmp_path / "o.parquet"
+    assert asked(capsys, query, "-o", str(path))[0] == 0
+    with duckdb.connect() as plain:
+        assert plain.execute(f"select m, s.x[1]::varchar from '{path}'").fetchall() == [({"k": 1}, "1.5")]
+    code, _, said = asked(capsys, "select row(1, 'a') r", "-o", str(path))
+    assert code == 2
+    assert "the rows cannot be written as Parquet" in said
+    assert said.count("\n") == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["o.parquet"], "what was there stays"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("name", ["full.csv", "full.json", "full.parquet"])
+def test_a_result_for_a_full_disk_is_one_line(name, capsys, tmp_path):
+    (tmp_path / name).symlink_to("/dev/full")
+    code, _, said = asked(capsys, "from range(9)", "-o", str(tmp_path / name))
+    assert code == 2
+    assert said.startswith(f"retrospan: {tmp_path / name}: cannot be written (")
+    assert said.count("\n") == 1
+
+
+def test_a_terminal_sees_control_characters_and_a_file_gets_them(capsys, monkeypatch):
+    query = "select '=1+' || chr(27) || '[2J' as \"a\x1b\""
+    assert asked(capsys, query, "--csv")[1] == "a\x1b\n=1+\x1b[2J\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert asked(capsys, query, "--csv")[1] == "a␛\n=1+␛[2J\n"
+
+
+def test_rows_come_in_pieces_of_bounded_size(console, monkeypatch):
+    sizes = [len(piece) for piece in console.run("select repeat('x', 3000000) x, range from range(8)")[1]]
+    assert sizes == [3, 3, 2]
+    assert [len(piece) for piece in console.run("from range(2500)")[1]] == [1000, 1000, 500]
+    monkeypatch.setattr("debugger.store._console.MOST_IN_CELL", 1000)
+    assert rows(console, "select repeat('x', 1000) x")
+    with pytest.raises(SqlError, match=r"a value has 1,002 characters or bytes"):
+        rows(console, "select ['ab', repeat('x', 1000)] x")
+
+
+def test_what_is_refused_is_said_in_words_of_the_user(console):
+    with pytest.raises(SqlError) as fault:
+        rows(console, "pivot calls on kind using count(*)")
+    assert "a PIVOT has to say which columns it makes" in str(fault.value)
+    assert rows(console, f"select llm from (pivot calls on kind {fault.value.hint[-19:]} using count(*))")
+    told = rows(console, "from duckdb_extensions()"), rows(console, "from duckdb_settings()")
+    assert str(Path.home() / ".duckdb") not in repr(told)
+
+
+def test_each_message_is_kept_once_and_stands_where_the_calls_say():
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        calls = store.calls(store.traces()[0].trace_id)
+        said = [
+            (call.span_id, direction, place, message.role, [part_to_json(part) for part in message.parts])
+            for call in calls
+            for direction, messages in (("input", call.input_messages), ("output", call.output_messages))
+            for place, message in enumerate(messages or ())
+        ]
+        with store.console() as console:
+            found = rows(console, "select span_id, direction, position, role, parts from messages")
+            assert sorted((*row[:4], json.loads(row[4])) for row in found) == sorted(said, key=str)
+            assert rows(console, "select count(*) from message_texts")[0][0] < len(said)
+
+
+def test_reading_messages_tells_how_far_it_is_and_begins_anew_once_it_was_stopped(monkeypatch):
+    monkeypatch.setattr(_store, "_TOLD_EVERY", 3)
+    seen = []
+    with Store.memory() as store:
+        store.load([str(DESK)])
+        with store.console() as console:
+            tell = console._tell
+
+            def stops(done: int, total: int) -> None:
+                seen.append((done, total))
+                console.interrupt()
+                tell(done, total)
+
+            monkeypatch.setattr(console, "_tell", stops)
+            with pytest.raises(QueryCancelledError):
+                rows(console, "select count(*) from messages")
+            assert seen == [(3, 14)]
+            assert console.reading is None
+            monkeypatch.undo()
+            assert rows(console, "select count(*) > 0, count(*) = count(distinct (span_id, direction, position)) from "
+                        "messages") == [(True, True)]  # fmt: skip
+
+
+def test_a_trace_is_read_once_however_many_wait_for_it():
+    kept = KeptCalls()
+    began, goes_on = threading.Event(), threading.Event()
+    told, found = [], []
+    version = (1, "")
+
+    def slowly(tell):
+        began.set()
+        assert goes_on.wait(30)
+        tell(7)
+        return [call]
+
+    def never(_):
+        raise AssertionError("read twice")
+
+    def waits(done):
+        told.append(done)
+        goes_on.set()
+
+    call = Call(
+        trace_id="t", span_id="s", parent_span_id=None, kind="llm", name="n", start_unix_nano=1, end_unix_nano=2
+    )
+    reader = threading.Thread(target=lambda: found.append(kept.read("t", version, slowly, lambda _: None)))
+    reader.start()
+    assert began.wait(30)
+    assert kept.read("t", version, never, waits) == [call]
+    reader.join()
+    assert told[0] == 0
+    assert found == [[call]]
+    assert kept.get("t", (2, "")) is None
+
+    def stopped(done):
+        raise QueryCancelledError("t")
+
+    with pytest.raises(QueryCancelledError):
+        kept.read("u", version, lambda tell: tell(1), stopped)
+    assert kept.read("u", version, lambda _: [call], lambda _: None) == [call]

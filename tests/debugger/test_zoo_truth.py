@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -26,11 +27,31 @@ def truth_of(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.with_name(f"{path.name.split('.')[0]}.expected.json").read_text("utf-8")))
 
 
-def load(*paths: Path) -> tuple[list[Call], Store]:
-    store = Store.memory()
+def logs_of(path: Path) -> Path:
+    return path.with_name(path.name.replace(".otlp.", ".logs."))
+
+
+WITH_LOGS = [path for path in FILES if logs_of(path) != path and logs_of(path).exists()]
+
+
+class Loaded(NamedTuple):
+    truth: dict[str, Any]
+    calls: list[Call]
+    store: Store
+
+
+def load(store: Store, *paths: Path) -> Loaded:
     assert store.load(paths).issues == ()
     calls = [call for trace in store.traces() for call in store.calls(trace.trace_id)]
-    return sorted(calls, key=lambda call: (call.start_unix_nano or 0, call.span_id)), store
+    calls.sort(key=lambda call: (call.start_unix_nano or 0, call.span_id))
+    return Loaded(truth_of(paths[-1]), calls, store)
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name)
+def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
+    """Of the module, so that pytest puts the tests of one file together and it is read once."""
+    with Store.memory() as store:
+        yield load(store, request.param)
 
 
 def texts(call: Call, *but: str) -> list[str]:
@@ -79,31 +100,33 @@ def check_model_call(call: Call, want: dict[str, Any], facts: list[str]) -> None
     assert bool(call.error) == bool(want.get("error"))
 
 
-@pytest.mark.parametrize("logs", [False, True])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_model_calls(path: Path, logs: bool) -> None:
-    records = path.with_name(path.name.replace(".otlp.", ".logs."))
-    if logs and (records == path or not records.exists()):
-        return
-    calls, store = load(*([records, path] if logs else [path]))
-    wanted = [call for call in truth_of(path)["llm_calls"] if "on_span" in call]
-    found = [call for call in calls if call.kind == "llm"]
+def check_model_calls(loaded: Loaded, *sources: str) -> None:
+    wanted = [call for call in loaded.truth["llm_calls"] if "on_span" in call]
+    found = [call for call in loaded.calls if call.kind == "llm"]
     assert len(found) == len(wanted)
     for call, want in zip(found, wanted, strict=True):
-        check_model_call(call, want, want["on_span"] + (want.get("in_logs", []) if logs else []))
-    rows = store.traces()
+        check_model_call(call, want, [fact for source in sources for fact in want.get(source, [])])
+    rows = loaded.store.traces()
     assert sum(row.llm_calls for row in rows) == len(wanted)
-    counted = [call for call in calls if call.kind in ("llm", "embedding")]
+    counted = [call for call in loaded.calls if call.kind in ("llm", "embedding")]
     for key in ("input_tokens", "output_tokens"):
         assert sum(getattr(row, key) or 0 for row in rows) == sum(getattr(call.usage, key) or 0 for call in counted)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_tool_calls(path: Path) -> None:
-    calls, store = load(path)
-    left = [call for call in calls if call.kind == "tool"]
-    assert sum(row.tool_calls for row in store.traces()) == len(left)
-    for want in (tool for tool in truth_of(path)["tool_calls"] if "on_span" in tool):
+def test_model_calls(loaded: Loaded) -> None:
+    check_model_calls(loaded, "on_span")
+
+
+@pytest.mark.parametrize("path", WITH_LOGS, ids=lambda path: path.name)
+def test_model_calls_with_their_log_records(path: Path) -> None:
+    with Store.memory() as store:
+        check_model_calls(load(store, logs_of(path), path), "on_span", "in_logs")
+
+
+def test_tool_calls(loaded: Loaded) -> None:
+    left = [call for call in loaded.calls if call.kind == "tool"]
+    assert sum(row.tool_calls for row in loaded.store.traces()) == len(left)
+    for want in (tool for tool in loaded.truth["tool_calls"] if "on_span" in tool):
         call = next(call for call in left if call.tool_name == want["name"])
         left.remove(call)
         if "arguments" in want["on_span"]:
@@ -115,14 +138,12 @@ def test_tool_calls(path: Path) -> None:
         if "error_text" in want["on_span"]:
             words = want["error"].split(": ", 1)[-1]
             assert words in f"{call.error and call.error.message} {json.dumps(call.result, ensure_ascii=False)}"
-    framework = {tool["name"] for tool in truth_of(path).get("framework_tool_calls", ())}
+    framework = {tool["name"] for tool in loaded.truth.get("framework_tool_calls", ())}
     assert {call.tool_name for call in left} <= framework, "no tool call is invented"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_agents_and_sessions(path: Path) -> None:
-    calls, store = load(path)
-    truth = truth_of(path)
+def test_agents_and_sessions(loaded: Loaded) -> None:
+    truth, calls, store = loaded
     agents = [call for call in calls if call.kind == "agent"]
     names = Counter((call.agent_name or "").split(".")[0] for call in agents)
     assert names == Counter(truth["human_count"].get("agent_names", names))
@@ -131,9 +152,8 @@ def test_agents_and_sessions(path: Path) -> None:
         assert truth["session_id"] in {call.conversation_id for call in calls}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_columns_and_calls_agree(path: Path) -> None:
-    _, store = load(path)
+def test_columns_and_calls_agree(loaded: Loaded) -> None:
+    store = loaded.store
     for trace in store.traces():
         rows = {row.span_id: row for row in store.spans(trace.trace_id)}
         for call in store.calls(trace.trace_id):

@@ -33,7 +33,7 @@ def main() -> int:
     subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     if (npm := shutil.which("npm")) is not None:
         subprocess.run([npm, "install", "--no-fund", "--no-audit", *NPM], cwd=folder, check=True)
-    tests = [sys.executable, "-m", "pytest", "-rs", "-n", "2", str(Path(__file__).parent)]
+    tests = [sys.executable, "-m", "pytest", "-rs", "-n", "2", "-m", "", str(Path(__file__).parent)]
     return subprocess.run(tests, env={**os.environ, "RETROSPAN_FRAMEWORKS": str(folder)}, check=False).returncode
 
 

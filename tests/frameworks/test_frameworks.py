@@ -35,8 +35,8 @@ KINDS = [
     ("openai_agents_agent.py", "agents", ()),
 ]
 STREAMED = KINDS[:3]
-PLAIN = KINDS if "RETROSPAN_FRAMEWORKS" in os.environ else [KINDS[0], *KINDS[3:]]
-"""Without the frameworks of their own, the SDKs are asked once plainly; streams hold all that the others do."""
+PLAIN = [*[pytest.param(*kind, marks=pytest.mark.thorough) for kind in STREAMED], *KINDS[3:]]
+"""Streams hold all that a plain answer does, so ordinary runs ask the SDKs for streams alone."""
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 FOREIGN, OWN = "genai_langchain", "travel_desk"
 
 
+@cache
 def load(name: str) -> Recording:
     path = SAMPLES / f"{name}.otlp.jsonl"
     with Store.memory() as store:
@@ -277,11 +279,12 @@ def test_live_asks_the_real_model_and_runs_only_the_tools_that_were_named(foreig
 def test_live_asks_claude_in_its_own_protocol_and_counts(tmp_path, monkeypatch):
     """Of a trace whose provider was Anthropic; what the answer used is in the report, and so is what it cost."""
     (tmp_path / "mine.py").write_text("def get_weather(city):\n    return 'rain'\n", "utf-8")
-    recording = load(FOREIGN)
-    recording.calls = tuple(
+    asked_openai = load(FOREIGN)
+    calls = [
         replace(call, provider="anthropic", model="claude-sonnet-4") if call.kind == "llm" else call
-        for call in recording.calls
-    )
+        for call in asked_openai.calls
+    ]
+    recording = Recording(asked_openai.trace_id, calls, asked_openai.sources)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     asks = Says(calls=(("c1", "get_weather", '{"city": "Rome"}'),))
     with serving(asks, Says(text="Rain in Rome.")) as server:

@@ -64,7 +64,7 @@ def play(rebuilt: Rebuilt, recording: Recording | None = None) -> Played:
     run = Run(session=session, snapshot=whole, memory_from="start", enable_snapshot=True)
     job = {"script": script_to_json(rebuilt.script), "keep_inputs": True}
     try:
-        output = json_safe(asyncio.run(asyncio.wait_for(run.execute(rebuilt_agent(job)), 20)))[0]
+        output = json_safe(asyncio.run(asyncio.wait_for(run.execute(rebuilt_agent(job)), 120)))[0]
     except ReplayStop:
         return Played(None, None, session, run)
     except ReplayedError as error:

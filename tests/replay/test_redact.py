@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 
-import openai
 import pytest
 
 from debugger.errors import ReplayError
@@ -16,7 +15,9 @@ from runtime.messages import Request, ToolDefinition
 from runtime.trace import Span, SpanEvent, SpanLink
 from tests.replay.endpoint.doors import record, recording_of, replaying
 from tests.runtime.models.servers import KEY, Says
+from tests.support.later import Later
 
+openai = Later("openai")
 ALL = Redaction.of(["all"])
 
 

@@ -55,7 +55,7 @@ class Folder:
         assert self.code == 0, f"{command!r} follows a command that failed"
         done = subprocess.run(
             ["bash", "-c", command], cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=60,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=300,
         )  # fmt: skip
         self.code = done.returncode
         return done.stdout

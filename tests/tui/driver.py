@@ -16,8 +16,14 @@ from tests.support.frame import frame
 
 WIDE = (160, 50)
 NARROW = (80, 24)
-LIMIT = 500
-"""How often a condition is looked at before a test gives up."""
+HANG_S = 120
+"""After how long a test gives up: far beyond what anything takes on a machine that does ten other things."""
+LIMIT = HANG_S * 100
+"""How often a condition is looked at, at most every 10 ms, before a test gives up."""
+
+
+class Typed(str):
+    """A text for ``Desk.press`` that is typed faster than the app follows: it comes to rest after the last letter."""
 
 
 class Desk:
@@ -33,38 +39,60 @@ class Desk:
         Textual's own pilot guesses that from the processor time of the process, in steps of 20 ms and up to a second
         when other work keeps the machine busy; asked directly, the same is known at once.
         """
-        rests = 0
-        for _ in range(LIMIT):
+        async with asyncio.timeout(HANG_S):
+            was_quiet = False
+            while self.app.is_running and not (was_quiet and self._is_quiet()):
+                was_quiet = await self._come_to_rest()
+
+    async def _come_to_rest(self) -> bool:
+        """Let everything go on until it looks done; True once every pump has said that it does nothing any more."""
+        while self.app.is_running and not self._is_quiet():
             await self.app.animator.wait_until_complete()
-            await self.pilot._wait_for_screen()
-            self.app.screen._on_timer_update()
-            if any(worker.is_running for worker in self.app.workers):
-                rests = 0
-                await asyncio.sleep(0.005)
-            elif self._is_quiet():
-                rests += 1
-                if rests == 2:
-                    return
-            else:
-                rests = 0
+            if not self._are_pumps_quiet():
                 await asyncio.sleep(0)
-        raise AssertionError("the app never came to rest")
+            elif self._has_to_draw():
+                self.app.screen._on_timer_update()
+                await asyncio.sleep(0)
+            else:
+                await asyncio.sleep(0.002)  # A worker's thread is at work.
+        # A pump that is in the middle of a message holds none.
+        return await self.pilot._wait_for_screen()
 
     def _is_quiet(self) -> bool:
-        """Whether no pump holds a message or a callback and the screen has been drawn."""
-        screen = self.app.screen
-        pumps = [self.app, *screen.walk_children(with_self=True)]
+        """Whether nothing is to be done as far as can be seen from outside."""
         return (
-            all(pump._message_queue.empty() and not pump._next_callbacks for pump in pumps)
-            and not (screen._layout_required or screen._scroll_required or screen._repaint_required)
-            and not (screen._recompose_required or screen._dirty_widgets or screen._callbacks)
+            self._are_pumps_quiet()
+            and not self._has_to_draw()
+            and not any(worker.is_running for worker in self.app.workers)
         )
+
+    def _are_pumps_quiet(self) -> bool:
+        """Whether no pump holds a message or a callback."""
+        pumps = [self.app, *self.app.screen.walk_children(with_self=True)]
+        return all(pump._message_queue.empty() and not pump._next_callbacks for pump in pumps)
+
+    def _has_to_draw(self) -> bool:
+        """Whether something on the screen changed since it was drawn."""
+        screen = self.app.screen
+        return bool(
+            screen._layout_required or screen._scroll_required or screen._repaint_required
+            or screen._recompose_required or screen._dirty_widgets or screen._callbacks
+        )  # fmt: skip
 
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, each time waiting until all is done."""
         for key in keys:
-            self.app.post_message(key_event(key))
+            for pressed in key if isinstance(key, Typed) else (key,):
+                self.app.post_message(key_event(pressed))
             await self.settle()
+
+    async def back_to_list(self) -> None:
+        """From wherever the user is: leave all that was opened above the list of traces."""
+        while len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+        await self.settle()
+        self.app.screen.set_focus(self.app.screen.query_one("#traces"))
+        await self.settle()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a worker does while it runs."""

@@ -45,5 +45,8 @@ class FakeDesk:
             raise SqlError("there is no nope", line=1, column=condition.index("nope") + 1)
         return self.matches
 
+    def reading(self) -> tuple[int, int] | None:
+        return None
+
     def stop(self) -> None:
         pass

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec import structs
 
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.widgets.line_view import LineView
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, Desk, Typed, drive
 from tests.tui.fake_session import FakeSession
-from tests.tui.test_search import typed
-
-SIZES = pytest.mark.parametrize("size", [WIDE], ids=["160x50"])  # The goldens show both sizes.
 
 
 def view(desk: Desk) -> LineView:
     return desk.app.screen.query_one(LineView)
 
 
-@SIZES
-def test_request_and_events_have_tabs(size):
+def test_request_and_events_have_tabs():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "down", "4", "tab" if size == WIDE else "4")
+        await desk.press("enter", "down", "4", "tab")
         assert "[Request]" in desk.screen
         assert '"model": "gpt-4o-mini"' in desk.screen
         assert '"messages": [' in desk.screen
@@ -34,7 +29,7 @@ def test_request_and_events_have_tabs(size):
         assert desk.screen.index("+5 ms") < desk.screen.index("+7 ms")
         assert "info" in desk.screen
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_context_growth_is_drawn():
@@ -63,10 +58,9 @@ def test_json_folds_where_the_cursor_is():
     drive(FakeSession(), scene)
 
 
-@SIZES
-def test_a_text_is_found_counted_and_unfolded(size):
+def test_a_text_is_found_counted_and_unfolded():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "end", "enter", "slash", *typed("number 4"))
+        await desk.press("enter", "end", "enter", "slash", Typed("number 4"))
         assert "1 of 8" in desk.line("find ▸ number 4_")
         await desk.press("enter", "n")
         assert "2 of 8" in desk.line("find ▸")
@@ -77,12 +71,12 @@ def test_a_text_is_found_counted_and_unfolded(size):
         assert "find ▸" not in desk.screen
         assert isinstance(desk.app.screen, TraceScreen)
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_the_help_can_be_searched():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "question_mark", "slash", *typed("slowest model"), "enter")
+        await desk.press("enter", "question_mark", "slash", Typed("slowest model"), "enter")
         row = view(desk)._rows[view(desk).cursor]
         assert "slowest model call" in row.line.text
 
@@ -91,7 +85,7 @@ def test_the_help_can_be_searched():
 
 def test_copying_takes_what_is_folded_and_goes_through_the_terminal():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "end", "enter", "slash", *typed("here is your"), "enter", "y")
+        await desk.press("enter", "end", "enter", "slash", Typed("here is your"), "enter", "y")
         copied = desk.app.clipboard
         assert copied.startswith("Here is your day in Lyon.\n8:00")
         assert copied.endswith("47:00  stop number 47")
@@ -113,8 +107,7 @@ def test_a_page_is_written_to_a_new_file_each_time():
     assert "stop number 47" in Path(names[0]).read_text("utf-8")
 
 
-@SIZES
-def test_the_whole_conversation_as_one_thread_and_back(size):
+def test_the_whole_conversation_as_one_thread_and_back():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "down", "down", "down", "t")
         assert isinstance(desk.app.screen, ThreadScreen)
@@ -125,11 +118,11 @@ def test_the_whole_conversation_as_one_thread_and_back(size):
         await desk.press("t")
         assert isinstance(desk.app.screen, TraceScreen)
         assert "▲ book_museum ✗" in desk.cursor
-        await desk.press("t", "home", "slash", *typed("129.6"), "enter", "o")
+        await desk.press("t", "home", "slash", Typed("129.6"), "enter", "o")
         assert isinstance(desk.app.screen, TraceScreen)
         assert "chat gpt-4o-mini" in desk.cursor
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_new_spans_of_a_running_trace_arrive_and_can_be_followed():

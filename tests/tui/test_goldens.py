@@ -4,28 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driver import NARROW, WIDE, see
+from tests.tui.driver import NARROW, WIDE, Desk, drive, see
 from tests.tui.fake_session import FakeSession, diverged_report
 
 FRAMES = {
-    "list": ([], {}),
-    "list-empty": ([], {"rows": []}),
-    "trace": (["enter", "down", "down", "down", "down"], {}),
-    "attributes": (["enter", "down", "2"], {}),
-    "snapshot": (["enter", "down", "down", "a"], {}),
-    "no-state": (["enter", "b"], {}),
-    "question": (["enter", "down", "b", "r"], {}),
-    "replay-same": (["enter", "r", "enter"], {}),
-    "replay-diverged": (["enter", "r", "enter"], {"make_report": diverged_report}),
-    "help": (["enter", "question_mark"], {}),
+    "list": [],
+    "trace": ["enter", "down", "down", "down", "down"],
+    "attributes": ["enter", "down", "2"],
+    "snapshot": ["enter", "down", "down", "a"],
+    "no-state": ["enter", "b"],
+    "question": ["enter", "down", "b", "r"],
+    "replay-same": ["enter", "r", "enter"],
+    "help": ["enter", "question_mark"],
 }
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
-@pytest.mark.parametrize("name", FRAMES)
-def test_frame(name, size, golden):
-    keys, changes = FRAMES[name]
+def golden_name(name: str, size: tuple[int, int]) -> str:
+    return f"{name}-{size[0]}x{size[1]}"
+
+
+@SIZES
+def test_frames(size, golden):
+    async def scene(desk: Desk) -> None:
+        for name, keys in FRAMES.items():
+            await desk.press(*keys)
+            golden.check(golden_name(name, size), desk.screen)
+            await desk.back_to_list()
+
+    drive(FakeSession(), scene, size)
+
+
+@SIZES
+def test_an_empty_list(size, golden):
+    golden.check(golden_name("list-empty", size), see(FakeSession(traces=[]), size=size))
+
+
+@SIZES
+def test_a_replay_that_diverged(size, golden):
     session = FakeSession()
-    for attribute, value in changes.items():
-        setattr(session, attribute, value)
-    golden.check(f"{name}-{size[0]}x{size[1]}", see(session, keys, size))
+    session.make_report = diverged_report
+    golden.check(golden_name("replay-diverged", size), see(session, ["enter", "r", "enter"], size))

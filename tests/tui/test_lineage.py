@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from debugger.tui.screens.lineage import LineageScreen
 from debugger.tui.screens.trace import TraceScreen
-from tests.tui.driver import NARROW, Desk, drive
+from tests.tui.driver import NARROW, Desk, Typed, drive
 from tests.tui.fake_session import FakeSession
 
 
@@ -12,12 +12,12 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
     session = FakeSession()
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "H", *"weather in Lyon", "enter")
+        await desk.press("enter", "H", Typed("weather in Lyon"), "enter")
         screen = desk.app.screen
         assert isinstance(screen, LineageScreen)
         assert screen.found is not None
         before = session.asked.count("calls")
-        await desk.press("p", *"no such words", "enter")
+        await desk.press("p", Typed("no such words"), "enter")
         assert "It stands nowhere in this trace." in desk.screen
         assert session.asked.count("calls") == before, "the trace is read once"
         await desk.press("enter")
@@ -30,7 +30,7 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
             assert not desk.app.screen.phrase, "the cursor is on a title, which nobody said"
             assert "Type a phrase that stands in a message" in desk.screen
             await desk.press(*back)
-        await desk.press("slash", *"Lyon", "enter", "H")
+        await desk.press("slash", Typed("Lyon"), "enter", "H")
         screen = desk.app.screen
         assert isinstance(screen, LineageScreen)
         assert screen.phrase == "Lyon"

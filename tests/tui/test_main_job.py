@@ -68,14 +68,16 @@ def test_a_replay_without_a_shown_state_takes_the_whole_trace():
 
 
 def test_a_replay_can_be_made_live_and_go_past_the_cut():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "a", "r", "m", "x")
+        assert "may cost money" in desk.screen
+        assert "the recording answers past the cut" in desk.screen
+        assert "from       the whole recording answers, also past the point after chat" in desk.screen
+        assert "stops at this point" not in desk.screen
+        await desk.press("o", "enter")
+
     session = FakeSession()
-    shown = see(session, ["enter", "down", "a", "r", "m", "x"])
-    assert "may cost money" in shown
-    assert "the recording answers past the cut" in shown
-    assert "from       the whole recording answers, also past the point after chat" in shown
-    assert "stops at this point" not in shown
-    session = FakeSession()
-    see(session, ["enter", "down", "a", "r", "m", "o", "x", "enter"])
+    drive(session, scene)
     job = session.jobs[0]
     assert (job.mode, job.tools, job.rest_recorded) == ("live", "live", True)
 
@@ -89,8 +91,13 @@ def test_escape_starts_no_replay():
 def test_an_untrusted_entry_point_is_named_and_then_counts_as_named_by_the_user():
     session = FakeSession()
     session.the_plan = replace(PLAN, trusted=False, entry_point="/somewhere/else.py:run")
-    assert "run it only if you trust" in see(session, ["enter", "r"])
-    see(session, ["enter", "r", "enter"])
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "run it only if you trust" in desk.screen
+        await desk.press("enter")
+
+    drive(session, scene)
     assert session.jobs[0].agent == "/somewhere/else.py:run"
 
 
@@ -104,11 +111,10 @@ def test_a_trace_that_cannot_be_replayed_says_why_and_does_not_start():
     assert session.jobs == []
 
 
-@SIZES
-def test_a_divergence_is_shown_with_the_words_that_differ(size):
+def test_a_divergence_is_shown_with_the_words_that_differ():
     session = FakeSession()
     session.make_report = diverged_report
-    shown = see(session, ["enter", "r", "enter"], size)
+    shown = see(session, ["enter", "r", "enter"])
     assert "✗ diverged from the recording" in shown
     assert "[-report-]" in shown
     assert "{+never mention+}" in shown
@@ -155,31 +161,51 @@ def test_a_state_that_cannot_be_restored_is_a_readable_panel_with_a_way_on():
     assert "before chat gpt-4o-mini" in shown
 
 
-@pytest.mark.parametrize(
-    ("what", "keys", "said"),
-    [
-        ("load", [], "the input could not be loaded"),
-        ("traces", [], "the traces could not be listed"),
-        ("spans", ["enter"], "this trace could not be opened"),
-        ("call", ["enter"], "this span could not be read"),
-        ("snapshot", ["enter", "down", "a"], "there is no state after"),
-        ("plan", ["enter", "r"], "no replay could be planned"),
-        ("replay", ["enter", "r", "enter"], "the replay could not run"),
-        ("branches", ["enter"], "this trace could not be opened"),
-    ],
-)
-def test_every_failure_behind_the_screen_is_shown_and_the_app_goes_on(what, keys, said):
-    session = FakeSession()
+def failure() -> DebuggerError:
     error = DebuggerError("the [disk] is \x1b[31mgone")
     error.hint = "put it back"
-    session.fail[what] = error
-    shown = see(session, keys)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("what", "said"), [("load", "the input could not be loaded"), ("traces", "the traces could not be listed")]
+)
+def test_a_failure_that_leaves_nothing_to_list_is_shown(what, said):
+    session = FakeSession()
+    session.fail[what] = failure()
+    shown = see(session)
     assert said in shown
     assert "the [disk] is ␛[31mgone" in shown
     assert "put it back" in shown
 
 
-def test_n_goes_through_the_errors_and_round():
+FAILURES = [
+    ("spans", [], "this trace could not be opened"),
+    ("call", [], "this span could not be read"),
+    ("snapshot", ["down", "a"], "there is no state after"),
+    ("plan", ["r"], "no replay could be planned"),
+    ("replay", ["r", "enter"], "the replay could not run"),
+    ("branches", [], "this trace could not be opened"),
+]
+
+
+def test_every_failure_behind_the_screen_is_shown_and_the_app_goes_on():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        for what, keys, said in FAILURES:
+            session.fail = {what: failure()}
+            desk.app.clear_notifications()
+            await desk.press("enter", *keys)
+            assert said in desk.screen
+            assert "the [disk] is ␛[31mgone" in desk.screen, what
+            assert "put it back" in desk.screen, what
+            await desk.back_to_list()
+
+    drive(session, scene)
+
+
+def test_n_goes_through_the_errors_and_round_and_opens_what_hides_one():
     session = FakeSession(spans=[*TRAVEL[:8], structs.replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
 
     async def scene(desk: Desk) -> None:
@@ -191,15 +217,7 @@ def test_n_goes_through_the_errors_and_round():
         assert "book_museum ✗" in desk.cursor
         await desk.press("N")
         assert "search city notes ✗" in desk.cursor
-
-    drive(session, scene)
-
-
-def test_an_error_below_a_collapsed_span_is_opened():
-    session = FakeSession(spans=[*TRAVEL[:8], structs.replace(TRAVEL[8], status_code=2), *TRAVEL[9:]])
-
-    async def scene(desk: Desk) -> None:
-        await desk.press("enter", "e")
+        await desk.press("home", "e")
         assert "+11" in desk.cursor
         assert "get_weather" not in desk.screen
         await desk.press("n")
@@ -288,10 +306,15 @@ def test_a_trace_that_is_wanted_before_it_is_there_opens_once_it_is():
 def test_what_was_odd_in_the_input_is_counted_and_listed():
     session = FakeSession()
     session.issue_rows = [IssueRow(path="a.jsonl", line=7, reason="half a [JSON] value\x07")]
-    assert "! 1 input note (i)" in see(session)
-    for keys in (["i"], ["enter", "i"]):
-        shown = see(session, keys)
-        assert "7  half a [JSON] value␇" in shown
+
+    async def scene(desk: Desk) -> None:
+        assert "! 1 input note (i)" in desk.screen
+        await desk.press("i")
+        assert "7  half a [JSON] value␇" in desk.screen
+        await desk.press("escape", "enter", "i")
+        assert "7  half a [JSON] value␇" in desk.screen
+
+    drive(session, scene)
 
 
 def test_only_the_newest_selection_is_loaded():

@@ -12,7 +12,7 @@ from debugger.tui.screens.notebook import NotebookScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import notebook_of
 from tests.support.repo import ROOT
-from tests.tui.driver import NARROW, Desk, drive
+from tests.tui.driver import NARROW, Desk, Typed, drive
 from tests.tui.fake_session import TRAVEL, FakeSession, travel_call
 
 
@@ -23,11 +23,11 @@ def test_findings_are_pinned_edited_moved_deleted_and_exported_by_keys():
         await desk.press("x", "d", "E", "J", "enter", "escape")
         await desk.press("enter", "m", "P")
         assert "Pinned: chat gpt-4o-mini" in desk.screen
-        await desk.press("H", *"Lyon", "enter", "P", "escape", "enter", "P", "B")
+        await desk.press("H", Typed("Lyon"), "enter", "P", "escape", "enter", "P", "B")
         screen = desk.app.screen
         assert isinstance(screen, NotebookScreen)
         assert [note.kind for note in screen.notes] == ["span", "lineage", "text"]
-        await desk.press("a", *"mine", "ctrl+s", "K")
+        await desk.press("a", Typed("mine"), "ctrl+s", "K")
         assert [note.kind for note in screen.notes] == ["span", "lineage", "note", "text"]
         await desk.press("E", "!", "ctrl+s")
         assert screen.notes[2].body == "!mine"

@@ -15,7 +15,7 @@ MANY = [span_row(1, None, "agent", "root", 0, 99_999)] + [
 ]
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
+@pytest.mark.parametrize("size", [NARROW, pytest.param(WIDE, marks=pytest.mark.thorough)], ids=["80x24", "160x50"])
 def test_a_key_draws_what_changed_and_never_more_than_a_page(size):
     page = size[1] - 3
 

@@ -17,7 +17,10 @@ from tests.tui.driver import NARROW, Desk, drive
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 
-def test_open_move_restore_before_and_after_replay_and_see_the_result():
+def test_open_move_restore_before_and_after_replay_save_and_see_the_result(tmp_path):
+    for name in ("travel_desk.py", "travel_desk.otlp.jsonl"):
+        shutil.copy(SAMPLES / name, tmp_path)
+
     async def scene(desk: Desk) -> None:
         assert "travel_desk" in desk.cursor
         await desk.press("enter", *["down"] * 6)
@@ -37,10 +40,14 @@ def test_open_move_restore_before_and_after_replay_and_see_the_result():
         await desk.press("enter")
         assert "came to the cut" in desk.screen
         assert desk.screen.count("✓ hit") == 4
-        await desk.press("escape", "1", "escape", "home")
+        await desk.press("s")
+        assert any("travel_desk.replay-1.otlp.jsonl" in notice.message for notice in desk.app._notifications)
+        await desk.press("s", "escape", "1", "escape", "home")
         # The whole trace: from the list, where no state is shown.
         await desk.press("escape", "enter", "r", "enter")
         assert "✓ same output as recorded" in desk.screen
+        await desk.press("tab", "end")
+        assert "It is temporary" in desk.screen
         await desk.press("enter")
         assert "↺" in desk.screen
         # The trace of a replay says itself how that ended.
@@ -48,28 +55,18 @@ def test_open_move_restore_before_and_after_replay_and_see_the_result():
         await desk.press("v", "v")
         assert "replay 1 of 2, came to its cut (v)" in desk.screen
 
-    with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
+    with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene, NARROW)
         origin = next(row for row in session.traces() if row.origin_trace_id is None)
         branches = session.branches(origin.trace_id)
         assert [row.spans for row in branches] == [7, 14]
-
-
-def test_a_changed_agent_diverges_and_the_screen_says_where(tmp_path):
-    source = (SAMPLES / "travel_desk.py").read_text(encoding="utf-8")
-    (tmp_path / "travel_desk.py").write_text(source.replace("report failures honestly", "never mention failures"))
-    shutil.copy(SAMPLES / "travel_desk.otlp.jsonl", tmp_path)
-
-    async def scene(desk: Desk) -> None:
-        await desk.press("enter", "r")
-        assert "has changed since the recording" in desk.screen
-        await desk.press("enter")
-        assert "✗ missed" in desk.screen
-        assert "messages[0].parts[0].content" in desk.screen
-        assert "{+never mention+}" in desk.screen
-
-    with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene)
+        with pytest.raises(ReplayError, match="a file already"):
+            session.keep(origin.trace_id)
+    kept = sorted(path.name for path in tmp_path.glob("*.replay-*"))
+    assert kept == ["travel_desk.replay-1.otlp.jsonl"], "saved once, and the other one is gone"
+    with StoreSession([tmp_path]) as session:
+        session.load(lambda progress: None, lambda: False)
+        assert [row.spans for row in session.branches(origin.trace_id)] == [7]
 
 
 def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it(monkeypatch):
@@ -132,28 +129,6 @@ def test_a_fork_may_ask_for_what_the_recording_lacks():
 
     with StoreSession([SAMPLES / "genai_langchain.otlp.jsonl"]) as session:
         drive(session, scene)
-
-
-def test_a_saved_replay_is_a_file_beside_the_recording_and_a_branch_the_next_time(tmp_path):
-    for name in ("travel_desk.py", "travel_desk.otlp.jsonl"):
-        shutil.copy(SAMPLES / name, tmp_path)
-
-    async def scene(desk: Desk) -> None:
-        await desk.press("enter", "r", "enter", "s")
-        assert "travel_desk.replay-1.otlp.jsonl" in desk.screen
-        await desk.press("s", "escape", "r", "enter")
-        assert "It is temporary" in desk.screen
-
-    with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
-        drive(session, scene)
-        recording = next(row for row in session.traces() if row.origin_trace_id is None)
-        with pytest.raises(ReplayError, match="a file already"):
-            session.keep(recording.trace_id)
-    kept = sorted(path.name for path in tmp_path.glob("*.replay-*"))
-    assert kept == ["travel_desk.replay-1.otlp.jsonl"], "saved once, and the other one is gone"
-    with StoreSession([tmp_path]) as session:
-        session.load(lambda progress: None, lambda: False)
-        assert len(session.branches(recording.trace_id)) == 1
 
 
 def test_the_screen_takes_an_agent_for_traces_that_name_none():

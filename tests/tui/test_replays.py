@@ -12,27 +12,28 @@ from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
 from tests.tui.driver import NARROW, WIDE, Desk, drive, see
-from tests.tui.fake_session import FakeSession, same_report, travel_traces
+from tests.tui.fake_session import FakeSession, same_report
 
 
 @pytest.mark.parametrize(
-    ("keys", "size", "span"),
+    ("size", "cases"),
     [
-        (["enter", "down", "a", "r"], WIDE, 2),
-        (["enter", "down", "a", "escape", "down", "r"], WIDE, 2),
-        (["enter", "down", "a", "1", "r"], WIDE, None),
-        (["enter", "down", "a", "r"], NARROW, 2),
-        (["enter", "down", "a", "escape", "r"], NARROW, None),
-        (["enter", "down", "a", "escape", "down", "tab", "r"], NARROW, 2),
-        (["enter", "down", "a", "r", "w"], WIDE, None),
-        (["enter", "down", "a", "r", "w", "w"], WIDE, 2),
-        (["enter", "r", "w"], WIDE, None),
+        (WIDE, [("down a r", 2), ("down a escape down r", 2), ("down a 1 r", None), ("r w", None)]),
+        (NARROW, [("down a r", 2), ("down a escape r", None), ("down a escape down tab r", 2)]),
     ],
+    ids=["160x50", "80x24"],
 )
-def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(keys, size, span):
+def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(size, cases):
     session = FakeSession()
-    see(session, [*keys, "enter"], size)
-    assert session.jobs[0].span_id == (None if span is None else f"{span:016x}")
+
+    async def scene(desk: Desk) -> None:
+        for keys, span in cases:
+            await desk.press("enter", *keys.split(), "enter")
+            assert session.jobs[-1].span_id == (None if span is None else f"{span:016x}"), keys
+            await desk.back_to_list()
+        assert len(session.jobs) == len(cases)
+
+    drive(session, scene, size)
 
 
 def text_of_dialog(desk: Desk) -> str:
@@ -54,20 +55,14 @@ def test_the_dialog_follows_its_options():
         assert "and lets the whole recording answer, and stops if it asks for anything else" in text_of_dialog(desk)
         await desk.press("enter")
         assert "the whole recording answers, also past the point after chat gpt-4o-mini, strict" in desk.screen
+        await desk.press("escape", "r", "w", "enter")
 
-    drive(FakeSession(), scene, (200, 50))
-
-
-def test_enter_on_a_line_of_the_report_that_folds_nothing_opens_the_replay():
-    async def scene(desk: Desk) -> None:
-        await desk.press("enter", "r", "enter", "tab", "end", "enter")
-        assert isinstance(desk.app.screen, TraceScreen)
-        assert desk.app.screen.row.trace_id == "d" * 32
-
-    drive(FakeSession(), scene)
+    session = FakeSession()
+    drive(session, scene, (200, 50))
+    assert [job.span_id for job in session.jobs] == [f"{2:016x}", None], "w and w again is the state that is seen"
 
 
-def test_enter_on_a_folded_text_of_the_report_unfolds_it():
+def test_enter_on_the_report_unfolds_a_folded_text_and_else_opens_the_replay():
     def long_report(job):
         return replace(same_report(job), printed=tuple(f"line {n}" for n in range(60)))
 
@@ -76,23 +71,32 @@ def test_enter_on_a_folded_text_of_the_report_unfolds_it():
 
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "r", "enter", "tab")
-        desk.app.screen.result.cursor = next(
-            i for i, row in enumerate(desk.app.screen.result._rows) if "▾" in row[0].text
-        )
+        result = desk.app.screen.result
+        result.cursor = next(i for i, row in enumerate(result._rows) if "▾" in row[0].text)
         await desk.press("enter")
         assert isinstance(desk.app.screen, ReplayScreen)
-        assert any("line 59" in line.text for line, *_ in desk.app.screen.result._rows)
+        assert any("line 59" in line.text for line, *_ in result._rows)
+        result.cursor = next(i for i, row in enumerate(result._rows) if "same output" in row[0].text)
+        await desk.press("enter")
+        assert isinstance(desk.app.screen, TraceScreen)
+        assert desk.app.screen.row.trace_id == "d" * 32
 
     drive(session, scene)
 
 
-@pytest.mark.parametrize("keys", [["enter", "r", "enter", "s"], ["enter", "r", "enter", "enter", "s"]])
-def test_a_replay_can_be_saved_and_where_is_said(keys):
+def test_a_replay_can_be_saved_and_where_is_said():
     session = FakeSession()
-    shown = see(session, keys)
-    assert session.kept == ["d" * 32]
-    assert "The replay is kept in travel.replay-1.otlp.jsonl" in " ".join(shown.split())
-    assert "It is temporary" not in shown
+
+    async def scene(desk: Desk) -> None:
+        for keys in (["s"], ["enter", "s"]):
+            desk.app.clear_notifications()
+            await desk.press("enter", "r", "enter", *keys)
+            assert "The replay is kept in travel.replay-1.otlp.jsonl" in " ".join(desk.screen.split())
+            assert "It is temporary" not in desk.screen
+            await desk.back_to_list()
+
+    drive(session, scene)
+    assert session.kept == ["d" * 32] * 2
 
 
 def test_a_recording_is_not_saved_again():
@@ -104,9 +108,13 @@ def test_a_recording_is_not_saved_again():
 def test_the_agent_that_the_user_named_runs_and_is_shown():
     session = FakeSession()
     session.agent = "mine.py:run"
-    shown = see(session, ["enter", "r"])
-    assert "named by you with --agent" in shown
-    see(session, ["enter", "r", "enter"])
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "named by you with --agent" in desk.screen
+        await desk.press("enter")
+
+    drive(session, scene)
     assert session.jobs[0].agent == "mine.py:run"
 
 
@@ -135,24 +143,33 @@ def test_a_collapsed_span_counts_the_errors_that_it_hides():
     drive(FakeSession(), scene)
 
 
-@pytest.mark.parametrize(
-    ("ended", "unfinished", "said"),
-    [
-        ("diverged", 0, "replay 1 of 1, diverged (v)"),
-        ("done", 0, "replay 1 of 1, complete (v)"),
-        (None, 2, "replay 1 of 1, unfinished (v)"),
-        (None, 0, "replay 1 of 1 (v)"),
-        ("[b]\x1b", 0, "replay 1 of 1 (v)"),
-    ],
-)
-def test_a_branch_says_how_it_ended_where_that_is_known(ended, unfinished, said):
+def test_a_branch_says_how_it_ended_where_that_is_known():
     class Session(FakeSession):
+        ended: str | None = None
+
         def span(self, trace_id, span_id):
             found = super().span(trace_id, span_id)
-            return [replace(span, attributes={"retrospan.replay.ended": ended}) for span in found] if ended else found
+            attributes = {"retrospan.replay.ended": self.ended}
+            return [replace(span, attributes=attributes) for span in found] if self.ended else found
 
-    session = Session([*travel_traces()[:3], structs.replace(travel_traces()[3], unfinished=unfinished)])
-    assert said in see(session, ["enter", "v"])
+    session = Session()
+    branch = session.rows[3]
+
+    async def scene(desk: Desk) -> None:
+        for ended, unfinished, said in (
+            ("diverged", 0, "replay 1 of 1, diverged (v)"),
+            ("done", 0, "replay 1 of 1, complete (v)"),
+            (None, 2, "replay 1 of 1, unfinished (v)"),
+            (None, 0, "replay 1 of 1 (v)"),
+            ("[b]\x1b", 0, "replay 1 of 1 (v)"),
+        ):
+            session.ended = ended
+            session.rows[3] = structs.replace(branch, unfinished=unfinished)
+            await desk.press("enter", "v")
+            assert said in desk.screen
+            await desk.back_to_list()
+
+    drive(session, scene)
 
 
 def test_a_replay_that_is_asked_for_while_its_state_is_rebuilt_starts_from_that_state():

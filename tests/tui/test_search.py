@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec import structs
 
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
-from tests.tui.driver import NARROW, WIDE, Desk, drive, see
+from tests.tui.driver import NARROW, Desk, Typed, drive, see
 from tests.tui.fake_session import FakeSession, span_row
 
-SIZES = pytest.mark.parametrize("size", [WIDE], ids=["160x50"])  # The goldens show both sizes.
-NAMES = {" ": "space", ":": "colon", ">": "greater_than_sign", '"': "quotation_mark", "*": "asterisk", "(": "left_parenthesis"}  # fmt: skip  # noqa: E501
 
-
-def typed(text: str) -> list[str]:
-    return [NAMES.get(char, char) for char in text]
-
-
-@SIZES
-def test_a_search_is_counted_and_gone_through(size):
+def test_a_search_is_counted_and_gone_through():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("kind:llm"))
+        await desk.press("enter", "slash", Typed("kind:llm"))
         assert "5 matches" in desk.line("search ▸ kind:llm_")
         await desk.press("enter")
         assert "1 of 5" in desk.line("search ▸")
-        assert "n next match" in desk.screen.splitlines()[-1] or size == NARROW
+        assert "n next match" in desk.screen.splitlines()[-1]
         await desk.press("n", "n")
         assert "3 of 5" in desk.line("search ▸")
         assert "◆ chat gpt-4.1-nano" in desk.cursor
@@ -38,19 +29,18 @@ def test_a_search_is_counted_and_gone_through(size):
         await desk.press("n")
         assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
-@SIZES
-def test_only_matches_keep_what_is_above_them(size):
+def test_only_matches_keep_what_is_above_them():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("kind:retriever"), "enter", "f")
+        await desk.press("enter", "slash", Typed("kind:retriever"), "enter", "f")
         for name in ("travel_desk", "guide_writer", "search city notes"):
             assert name in desk.screen
         assert "format_plan" not in desk.screen
         assert "only these" in desk.line("search ▸")
         assert "search city notes" in desk.cursor
-        await desk.press("slash", *typed(" or kind:chain"), "enter")
+        await desk.press("slash", Typed(" or kind:chain"), "enter")
         assert "format_plan" in desk.screen, "what is shown follows what is typed"
         assert "get_weather" not in desk.screen
         await desk.press("x")
@@ -60,12 +50,12 @@ def test_only_matches_keep_what_is_above_them(size):
         assert "get_weather" in desk.screen
         assert isinstance(desk.app.screen, TraceScreen)
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_folding_works_among_matches_only():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("kind:llm"), "enter", "f", "home", "down", "down", "down", "space")
+        await desk.press("enter", "slash", Typed("kind:llm"), "enter", "f", "home", "down", "down", "down", "space")
         assert "guide_writer" in desk.cursor
         assert "4.1-nano" not in desk.screen.split("▏")[0]
         rows = desk.app.screen.timeline.row_indices
@@ -82,9 +72,9 @@ def test_folding_works_among_matches_only():
 
 def test_words_are_searched_in_messages_and_values():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed('"day in lyon"'), "enter")
+        await desk.press("enter", "slash", Typed('"day in lyon"'), "enter")
         assert "1 of" in desk.line("search ▸")
-        await desk.press("escape", "slash", *typed("zzz"), "enter")
+        await desk.press("escape", "slash", Typed("zzz"), "enter")
         assert "no match" in desk.line("search ▸")
         assert "Nothing in this trace matches." in desk.screen
 
@@ -93,20 +83,19 @@ def test_words_are_searched_in_messages_and_values():
     assert "search" in session.asked
 
 
-@SIZES
-def test_a_mistake_is_marked_and_said(size):
+def test_a_mistake_is_marked_and_said():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("kind:lmm"))
+        await desk.press("enter", "slash", Typed("kind:lmm"))
         assert "✗ kind takes one of agent, llm, tool" in desk.screen
         await desk.press("backspace", "backspace", "tab")
         assert "search ▸ kind:llm _" in desk.screen
 
-    drive(FakeSession(), scene, size)
+    drive(FakeSession(), scene)
 
 
 def test_tab_goes_through_the_candidates():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("model:"))
+        await desk.press("enter", "slash", Typed("model:"))
         assert "gpt-4o-mini" in desk.line("tab model:")
         await desk.press("tab")
         assert "search ▸ model:gpt-4o-mini _" in desk.screen
@@ -128,7 +117,7 @@ def test_hostile_text_in_a_search_is_shown():
     spans = [span_row(1, None, "agent", "a", 0, 9), span_row(2, 1, "llm", "x\x1b[31m[b]y", 1, 2, model="m\x1b[2J[x]")]
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *typed("model:"))
+        await desk.press("enter", "slash", Typed("model:"))
         assert "␛[2J[x]" in desk.screen
         assert "\x1b" not in desk.screen
         await desk.press("tab", "enter")
@@ -137,22 +126,23 @@ def test_hostile_text_in_a_search_is_shown():
     drive(FakeSession(spans=spans), scene)
 
 
-@pytest.mark.parametrize(
-    ("key", "expected"),
-    [
-        ("m", ["◆ chat gpt-4o-mini", "◆ chat gpt-4o-mini", "◆ chat gpt-4.1-nano"]),
-        ("o", ["get_weather", "convert_currency", "book_museum"]),
-        ("w", ["guide_writer", "travel_desk", "guide_writer"]),
-        ("x", ["book_museum", "book_museum"]),
-        ("z", ["1.36 s", "790 ms", "610 ms"]),
-    ],
-)
-def test_jumps(key, expected):
+JUMPS = {
+    "m": ["◆ chat gpt-4o-mini", "◆ chat gpt-4o-mini", "◆ chat gpt-4.1-nano"],
+    "o": ["get_weather", "convert_currency", "book_museum"],
+    "w": ["guide_writer", "travel_desk", "guide_writer"],
+    "x": ["book_museum", "book_museum"],
+    "z": ["1.36 s", "790 ms", "610 ms"],
+}
+
+
+def test_jumps():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
-        for name in expected:
-            await desk.press(key)
-            assert name in desk.cursor
+        for key, expected in JUMPS.items():
+            for name in expected:
+                await desk.press(key)
+                assert name in desk.cursor, key
+            await desk.press("home")
 
     drive(FakeSession(), scene, NARROW)
 
@@ -227,11 +217,11 @@ def test_the_minimap_takes_clicks_and_the_wheel():
 
 def test_the_list_is_filtered_by_keys_and_marks_mistakes():
     async def scene(desk: Desk) -> None:
-        await desk.press("slash", *typed("tokens>2k"))
+        await desk.press("slash", Typed("tokens>2k"))
         assert "1 shown" in desk.screen
         assert "researcher" in desk.screen
         assert "poller" not in desk.screen
-        await desk.press(*typed(" llm>x"))
+        await desk.press(Typed(" llm>x"))
         assert "llm takes a number" in desk.screen
         await desk.press("ctrl+u")
         assert desk.screen.count("29 Nov") == 4
@@ -246,7 +236,7 @@ def test_the_list_is_filtered_by_keys_and_marks_mistakes():
 
 def test_the_list_searches_what_was_recorded():
     async def scene(desk: Desk) -> None:
-        await desk.press("slash", *typed("text:lyon"))
+        await desk.press("slash", Typed("text:lyon"))
         assert "1 shown" in desk.screen
         assert "poller" not in desk.screen
 
@@ -284,7 +274,7 @@ def test_only_the_matches_stay_when_the_trace_goes_on():
     session = FakeSession()
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "slash", *"kind:tool", "enter", "f")
+        await desk.press("enter", "slash", Typed("kind:tool"), "enter", "f")
         screen = desk.app.screen
         assert isinstance(screen, TraceScreen)
         assert screen.timeline.shows_only_matches

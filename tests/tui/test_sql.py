@@ -22,7 +22,7 @@ from debugger.tui.settings import Settings
 from debugger.tui.sql_answers import SqlAnswers
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.sql_edit import SqlEdit
-from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event
+from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 DESK = Path(__file__).resolve().parents[2] / "sample_traces" / "travel_desk.otlp.jsonl"
@@ -35,7 +35,7 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         screen = desk.app.screen
         assert isinstance(screen, SqlScreen)
         assert "The slowest model calls" in desk.screen
-        await desk.press(*"from ca", "tab")
+        await desk.press(Typed("from ca"), "tab")
         assert screen.edit.text == "from calls"
         screen.edit.put("select tool_name, trace_id, span_id from calls where kind = 'tool' and is_")
         await desk.press("e")
@@ -60,12 +60,12 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         assert "^ here" in desk.screen
         assert screen.edit.place == 7
         # The queries that were asked come back, and the one that was being typed.
-        await desk.press("ctrl+u", *"mine", "ctrl+up", "ctrl+up")
+        await desk.press("ctrl+u", Typed("mine"), "ctrl+up", "ctrl+up")
         assert screen.edit.text.startswith("select tool_name")
         await desk.press("ctrl+down", "ctrl+down")
         assert screen.edit.text == "mine"
         # Saved under a name, found again, deleted.
-        await desk.press("ctrl+s", *"[b]q", "ctrl+s")
+        await desk.press("ctrl+s", Typed("[b]q"), "ctrl+s")
         assert "Saved as [b]q." in desk.screen
         await desk.press("ctrl+o", "home", "down")
         assert "[b]q" in desk.cursor

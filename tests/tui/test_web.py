@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
 from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable
 
 import pytest
-from aiohttp import ClientSession, CookieJar
+from aiohttp import ClientSession, CookieJar, WSCloseCode
 from aiohttp.test_utils import unused_port
 from aiohttp.web import AppRunner, TCPSite
 
 from debugger.cli import main
 from debugger.commands import web
-from debugger.tui.serving import WebScreen
+from debugger.tui.serving import PAGES, WebScreen
+from debugger.tui.serving_page import MalformedError, PageProcess
 
 TOKEN = "a secret of some length"
 DRAWS = (
@@ -24,13 +26,28 @@ DRAWS = (
     "while b'quit' not in os.read(0, 1000): pass\n"
 )
 """What a page's process says to textual-serve: that it is one, something to draw, and nothing after `quit`."""
+_TELLS = "os.write(1, b'D' + len(said).to_bytes(4, 'big') + said)\n"
+TELLS = (
+    "import os\n"
+    "os.write(1, b'__GANGLION__\\n')\n"
+    "said = (os.environ['COLUMNS'] + 'x' + os.environ['ROWS']).encode()\n"
+    f"while b'quit' not in said:\n    {_TELLS}    said = os.read(0, 1000)\n"
+)
+"""Draws its size, and then what it is told."""
+STAYS = (
+    "import os\n"
+    "os.write(1, b'__GANGLION__\\n')\n"
+    f"said = str(os.getpid()).encode()\n{_TELLS}"
+    "while True: os.write(1, b'D' + (90000).to_bytes(4, 'big') + b'x' * 90000)\n"
+)
+"""Draws its number and never leaves."""
 
 
-def serve(scene: Callable[[ClientSession, str, WebScreen], Awaitable[None]]) -> None:
+def serve(scene: Callable[[ClientSession, str, WebScreen], Awaitable[None]], process: str = DRAWS) -> None:
     async def play() -> None:
         port = unused_port()
         url = f"http://127.0.0.1:{port}"
-        command = shlex.join(["exec", sys.executable, "-S", "-c", DRAWS])
+        command = shlex.join(["exec", sys.executable, "-S", "-c", process])
         screen = WebScreen(command, host="127.0.0.1", port=port, public_url=url, token=TOKEN)
         runner = AppRunner(await screen._make_app(), shutdown_timeout=1)
         await runner.setup()
@@ -76,6 +93,73 @@ def test_a_page_loads_nothing_from_elsewhere_and_draws():
         # The process is told to quit when the page goes, and is waited for.
         while screen._sockets:
             await asyncio.sleep(0.01)
+
+    serve(scene)
+
+
+def test_what_is_no_message_closes_its_page_in_one_line(caplog):
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        async with browser.get(screen.address), browser.ws_connect(f"{url}/ws") as socket:
+            assert await socket.receive_bytes() == b"drawn"
+            await socket.send_str("{")
+            assert (await socket.receive()).data == WSCloseCode.POLICY_VIOLATION
+        while screen._sockets:
+            await asyncio.sleep(0.01)
+
+    serve(scene)
+    assert len(caplog.messages) == 1
+    assert "\n" not in caplog.text.strip()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["[]", '["resize", {"width": "wide"}]', '["resize", 3]', '["stdin", 5]', '["hop"]', '"x"', "[" * 5000],
+    ids=range(7),
+)
+def test_only_messages_are_heard(said):
+    process = PageProcess("", write_bytes=None, write_str=None, close=None, download_manager=None)
+    with pytest.raises(MalformedError):
+        asyncio.run(process.hear(said))
+
+
+def test_no_page_makes_its_process_draw_without_bounds():
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        async with browser.get(screen.address), browser.ws_connect(f"{url}/ws?width=200000&height=200000") as socket:
+            assert await socket.receive_bytes() == b"500x300"
+            await socket.send_str('["stdin", "\\ud800"]')
+            await socket.send_str('["resize", {"width": 200000, "height": -7}]')
+            while b'"resize"' not in (heard := await socket.receive_bytes()):
+                pass
+            assert b'"width": 500, "height": 1}' in heard
+
+    serve(scene, TELLS)
+
+
+def test_a_process_that_does_not_leave_is_ended(monkeypatch):
+    monkeypatch.setattr(PageProcess, "grace_s", 0.05)
+
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        async with browser.get(screen.address), browser.ws_connect(f"{url}/ws") as socket:
+            number = int(await socket.receive_bytes())
+        while screen._sockets:
+            await asyncio.sleep(0.01)
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+    serve(scene, STAYS)
+
+
+def test_one_page_too_many_reads_why():
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        screen._shown = PAGES
+        async with browser.get(screen.address) as answer:
+            assert (answer.status, answer.headers["Content-Type"]) == (503, "text/plain; charset=utf-8")
+            assert "Close one of them" in await answer.text()
+        async with browser.get(f"{url}/ws") as answer:
+            assert answer.status == 503
+        screen._shown -= 1
+        async with browser.get(url) as answer:
+            assert answer.status == 200
 
     serve(scene)
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -18,6 +18,7 @@ from runtime.journal import ReplayRow
 from runtime.messages import ErrorInfo, Outcome
 
 from ...errors import ReplayError
+from ...whole_file import whole_file
 from ..compared import change_note
 from ..endpoint.adapters import routes_of
 from ..endpoint.door import Door
@@ -89,6 +90,7 @@ def replay_program(
     Raises:
         RestoreError: the cut cannot be restored.
         ReplayError: the program cannot be started, or a rule is none.
+        UnwritableError: the trace of the replay cannot be written.
     """
     masks, redacts = ignoring(options.ignore), options.redaction
 
@@ -106,7 +108,6 @@ def replay_program(
     origin = {"trace_id": job.trace_id, "span_id": job.span_id, "anchor": job.anchor if job.span_id else None}
     command = redacts.command(options.command)
     given = {"command": command, "mode": job.mode, "tools": job.tools, "ignore": list(options.ignore)}
-    trail = _trail(options, trace_file, given, origin, job.name)
     live = "live" in (job.mode, job.tools)
     adapters = {
         "tools": "answer",
@@ -114,8 +115,11 @@ def replay_program(
         "block": not live,
     }
     upstream = Upstream.of_environment(dict(options.endpoints)) if job.mode == "live" else None
-    door = Door(trail, tape)
-    end = _run(door, upstream, job.mode, options, adapters, cancelled)
+    with whole_file(trace_file) if trace_file is not None else nullcontext() as unfinished:
+        door = Door(_trail(options, unfinished, given, origin, job.name), tape)
+        end = _run(door, upstream, job.mode, options, adapters, cancelled)
+        if end.trace_fault and unfinished is not None and unfinished.is_file():
+            unfinished.unlink()  # half a trace is none
     return _report(recording, job, options, trace_file, door, end, tuple(rows.values())), end
 
 

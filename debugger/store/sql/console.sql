@@ -1,4 +1,4 @@
--- Purpose: the views of the SQL console, over "all_spans", "all_logs" and "issues" of its own database.
+-- Purpose: the views of the SQL console, over "all_spans", "all_logs", "message_texts", "message_uses" and "issues" of its own database.
 -- Parameters: none.
 -- Names and columns of these views are a contract: docs/formats.md. Sums over "calls" of kind llm and embedding count each call once.
 create view spans as
@@ -101,6 +101,17 @@ select
     body::json as body,
     attributes::json as attributes
 from all_logs;
+create view messages as
+select
+    trace_id,
+    span_id,
+    direction,
+    position,
+    role,
+    text,
+    parts
+from message_uses
+inner join message_texts using (message_id);
 create view traces as
 select
     trace_id,

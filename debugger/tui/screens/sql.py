@@ -200,7 +200,9 @@ class SqlScreen(PaneScreen):
             return self._status
         took = duration(round((self._clock() - self._began) * 1e9))
         what = "stopping" if self._stopping else "writing" if self._write.is_running else "running"
-        return (Run(f" {what}… {took}", "warning"),)
+        reading = self._session.sql.reading()
+        read = "" if reading is None else f"   reading messages: {reading[0]:,} of {plural(reading[1], 'span')}"
+        return (Run(f" {what}… {took}", "warning"), Run(read, "dim"))
 
     def _tick(self) -> None:
         """The time of a query that runs goes on, and one that has not heard is told again to stop."""

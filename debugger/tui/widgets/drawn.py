@@ -32,7 +32,11 @@ LOOKS = frozenset(
         "cursor-blurred", "mark", "match", "window", "playhead",
     )
 )  # fmt: skip
-"""Component classes of every drawn widget: the styles of ``analysis.document`` and a few of the screen's own."""
+"""The styles of ``analysis.document`` and a few of the screen's own, as component classes of the app.
+
+They look the same everywhere, and Textual works out the component classes of a node anew with each mount, focus and
+screen: on each widget they cost more than all else that opening a screen does.
+"""
 
 _TO_ASCII = str.maketrans(
     {
@@ -60,7 +64,10 @@ class Look:
 
     def style(self: Widget, name: str) -> Style:  # type: ignore[misc]
         """The look of a style name in the present theme; null for the plain style."""
-        return self.get_component_rich_style(f"look--{name}", partial=True) if name else Style.null()
+        kept: dict[str, Style] = self.__dict__.setdefault("_look_styles", {"": Style.null()})
+        if name not in kept:
+            kept[name] = self.app.get_component_styles(f"look--{name}").partial_rich_style
+        return kept[name]
 
     def base(self: Widget, fill: str = "") -> Style:  # type: ignore[misc]
         """The widget's own colours, under a named style. Kept, as working them out costs more than drawing a line."""
@@ -89,6 +96,12 @@ class Look:
         return Strip(segments, width).apply_style(Look.base(self, fill))
 
 
+def forget_styles(widget: Widget) -> None:
+    """The theme or a pseudo class changed: work out the widget's styles anew."""
+    widget.__dict__.pop("_base_styles", None)
+    widget.__dict__.pop("_look_styles", None)
+
+
 class HasAscii:
     """An app that may be told to draw with ASCII signs only."""
 
@@ -105,7 +118,6 @@ def key_for(node: DOMNode, id_: str) -> str:
 class OneLine(Look, Widget, can_focus=False):
     """One line of pieces: header, key line, tab line, ruler."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     DEFAULT_CSS = "OneLine { height: 1; }"
 
     pieces: reactive[tuple[Drawable, ...]] = reactive[tuple[Drawable, ...]](())
@@ -116,7 +128,7 @@ class OneLine(Look, Widget, can_focus=False):
     def notify_style_update(self) -> None:
         """The theme or a pseudo class changed."""
         super().notify_style_update()
-        self.__dict__.pop("_base_styles", None)
+        forget_styles(self)
 
     def render_line(self, y: int) -> Strip:
         """The line; cost: O(pieces)."""
@@ -139,7 +151,6 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; }"
 
     cursor: reactive[int] = reactive(0, repaint=False)
@@ -248,7 +259,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
         """The theme or a pseudo class changed: all strips are stale."""
         super().notify_style_update()
         self._strips.clear()
-        self.__dict__.pop("_base_styles", None)
+        forget_styles(self)
 
     def render_line(self, y: int) -> Strip:
         """A line of the screen; cost: one look-up for a row that is kept, else one row made."""

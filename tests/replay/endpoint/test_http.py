@@ -25,7 +25,7 @@ def endpoint():
 
 
 def post(endpoint, path, body, headers=None, token=None):
-    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=300)
     try:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request("POST", f"/{token or endpoint.token}{path}", data, headers or {})
@@ -57,7 +57,7 @@ def test_a_stream_is_server_sent_events(endpoint):
 
 @pytest.mark.parametrize("token", ["wrong", "", "x" * 5000, "%2e%2e"])
 def test_strangers_are_told_nothing(endpoint, token):
-    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=300)
     connection.request("POST", f"/{token}/v1/chat/completions", json.dumps(ASKED))
     answer = connection.getresponse()
     assert (answer.status, answer.read()) == (404, b"{}")
@@ -94,7 +94,7 @@ def test_a_body_that_is_too_large_is_refused_unread(endpoint):
 
 
 def test_a_body_in_chunks_is_read(endpoint):
-    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=300)
     data = json.dumps(ASKED).encode()
     path = f"/{endpoint.token}/v1/chat/completions"
     connection.request(
@@ -128,7 +128,7 @@ def test_what_unpacks_to_too_much_is_refused():
     ("method", "path"), [("HEAD", ""), ("HEAD", "/v1/models"), ("OPTIONS", "/v1/chat/completions")]
 )
 def test_that_it_is_there_is_told_without_a_body(endpoint, method, path):
-    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=300)
     for token, status in ((endpoint.token, 200), ("x", 404)):
         connection.request(method, f"/{token}{path or '/'}")
         answer = connection.getresponse()

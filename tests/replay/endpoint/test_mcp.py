@@ -64,7 +64,7 @@ def talk(door, folder, asked, *, upstream=None):
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
     assert done.stderr == ""
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -125,7 +125,7 @@ def test_over_http(tmp_path):
     with Endpoint(door, extras=told.routes, desk=told.desk) as endpoint:
 
         def send(method, body=None):
-            connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=300)
             address = quote("https://mcp.example.org/", safe="")
             connection.request(method, f"/{endpoint.token}/mcp?server={address}", body and json.dumps(body))
             answer = connection.getresponse()

@@ -125,7 +125,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def run(endpoint, folder, *words, **settings):
     adapters = {"tools": "answer", "functions": [], "block": True, **settings}
     env = environment_for(endpoint, strict=True, adapters=adapters, endpoints={})
-    return subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_adapters_that_cannot_be_loaded_stop_the_program(tmp_path):
     with replaying(Recording(TRACE, looks(1), [])) as endpoint:
         env = environment_for(endpoint, strict=True, adapters={}, endpoints={}) | {"RETROSPAN_DOOR": "{"}
         done = subprocess.run(
-            [sys.executable, "-c", "print('ran')"], env=env, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", "print('ran')"], env=env, capture_output=True, text=True, timeout=300
         )
     assert (done.returncode, done.stdout) == (70, "")
     assert "the program is not started" in done.stderr

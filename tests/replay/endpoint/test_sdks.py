@@ -6,23 +6,24 @@ import json
 import threading
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 from tests.runtime.models.servers import KEY, CutOff, Raw, Says
+from tests.support.later import Later
 
 from .doors import record, recording_of, replaying, statuses
 
+anthropic = Later("anthropic")
+openai = Later("openai")
 CALLS = (("c1", "get_weather", '{"city":"Paris"}'), ("c2", "get_weather", '{"city":"Rome"}'))
 TOOL = {"name": "get_weather", "description": "Weather.", "parameters": {"type": "object", "properties": {}}}
 
 
-def openai_client(endpoint: Any, **options: Any) -> openai.OpenAI:
+def openai_client(endpoint: Any, **options: Any) -> Any:
     return openai.OpenAI(base_url=f"{endpoint.url}/v1", api_key=KEY, **options)
 
 
-def anthropic_client(endpoint: Any, **options: Any) -> anthropic.Anthropic:
+def anthropic_client(endpoint: Any, **options: Any) -> Any:
     return anthropic.Anthropic(base_url=endpoint.url, api_key=KEY, **options)
 
 

@@ -56,10 +56,10 @@ def test_call_ids_follow_the_order_of_the_calls_not_of_the_ends():
 
     @agent()
     async def parent() -> list[float]:
-        return list(await asyncio.gather(child(0.02), child(0.01), child(0.0)))
+        return list(await asyncio.gather(child(0.2), child(0.1), child(0.0)))
 
     made, result = run(parent)
-    assert result == [0.02, 0.01, 0.0]
+    assert result == [0.2, 0.1, 0.0]
     assert call_ids(made, "agent.start") == ["root/agent:parent:0"] + [
         f"root/agent:parent:0/agent:child:{i}" for i in range(3)
     ]
@@ -421,7 +421,8 @@ def test_cancelling_a_run_marks_its_frames_and_reaches_the_caller():
 
     async def main() -> None:
         task = asyncio.ensure_future(made.execute(waits))
-        await asyncio.sleep(0.01)
+        while not any(event.type == "agent.start" for event in made.events):
+            await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -24,6 +24,8 @@ DONE: list[object] = []
 """What was done for real."""
 NOW = {"n": 1}
 """What the world says to an agent beside its input: where it changes, the agent asks for something else."""
+LIMIT_S = 0.2
+"""Long enough that what is to happen before it does so also where the processor is busy with other things."""
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +71,13 @@ async def quick() -> str:
 
 @tool
 async def breaks() -> str:
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(LIMIT_S)
     raise OSError("down")
 
 
 async def by_a_time_limit() -> str:
     try:
-        return await asyncio.wait_for(slow(), 0.02)
+        return await asyncio.wait_for(slow(), LIMIT_S)
     except TimeoutError:
         return "too late"
 
@@ -106,7 +108,7 @@ async def _of(call):
 async def in_a_prompt() -> str:
     model = ScriptedModel(id="m", script=lambda request: "an answer", latency_s=60)
     try:
-        return (await asyncio.wait_for(prompt("go", model=model), 0.02)).text
+        return (await asyncio.wait_for(prompt("go", model=model), LIMIT_S)).text
     except TimeoutError:
         return "no answer"
 
@@ -143,7 +145,7 @@ def test_a_cancelled_call_keeps_its_place_among_equal_ones():
         out: list[object] = []
         for _ in range(3):
             try:
-                out.append(await asyncio.wait_for(second_hangs(), 0.05))
+                out.append(await asyncio.wait_for(second_hangs(), 2 * LIMIT_S))
             except TimeoutError:
                 out.append("late")
         return out
@@ -164,7 +166,7 @@ def test_where_nothing_cancels_the_call_the_replay_diverges_and_says_that_it_was
     run, _ = execute(waits)
     patient[0] = True
     again = Run(snapshot=restore_snapshot(run.events), policy=STRICT)
-    with pytest.raises(ReplayStop, match=r"cancelled after 0\.0 s without an answer, and nothing cancelled it here"):
+    with pytest.raises(ReplayStop, match=r"cancelled after \d+\.\d s without an answer, and nothing cancelled it here"):
         asyncio.run(again.execute(waits))
     assert [row.status for row in again.session.rows] == ["missed"]
 

@@ -28,8 +28,14 @@ def asking(tools, *turns):
     return boss
 
 
+async def wait(rounds):
+    """Let the others go on; counted in rounds of the loop, so that no clock decides who is first."""
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+
+
 async def the_first_is_slow(invocation, inner):
-    await asyncio.sleep(0.02 if invocation.arguments["n"] == 1 else 0)
+    await wait(50 if invocation.arguments["n"] == 1 else 1)
     return await inner(invocation)
 
 
@@ -62,7 +68,7 @@ def test_tools_that_call_an_agent_after_an_await_are_warned_of(monkeypatch, capl
 
     @tool
     async def asks(n: int) -> int:
-        await asyncio.sleep(0.01 if n == 1 else 0)
+        await wait(50 if n == 1 else 1)
         return await helper(n)
 
     run_sync(asking([asks], [call("asks", n=1), call("asks", n=2)], "ok"))

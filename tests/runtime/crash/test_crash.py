@@ -23,32 +23,37 @@ from runtime.trace import TraceFileWriter
 
 from .program import EXPECTED, WORLD
 
-KILLS = int(os.environ.get("RETROSPAN_KILLS", "20"))
-"""How many runs are killed; more of them where the variable says so."""
+KILLS = int(os.environ.get("RETROSPAN_KILLS", "9"))
+MANY_KILLS = 60
+"""How many runs are killed in ordinary and in thorough runs; the variable says another number."""
 SEED = int(os.environ.get("RETROSPAN_SEED", "1"))
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+@pytest.fixture(
+    scope="module", params=[KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.thorough)], ids=["few", "many"]
+)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    kills = request.param
     folder = tmp_path_factory.mktemp("killed")
     program = Path(__file__).with_name("program.py")
     done = subprocess.run(
-        [sys.executable, str(program), "batch", str(folder), str(SEED), str(KILLS)],
+        [sys.executable, str(program), "batch", str(folder), str(SEED), str(kills)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60 + 5 * KILLS,
+        timeout=120 + 20 * kills,
         check=True,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_every_run_was_killed_and_had_done_something_else_each_time(runs):
-    assert len(runs) == KILLS
-    # A kill by the clock may come too late.
-    assert sum(run["killed"][0] == 9 for run in runs) >= KILLS * 0.8
-    assert len({run["done"] for run in runs}) > KILLS / 5
+    assert len(runs) in (KILLS, MANY_KILLS)
+    for run in runs:
+        # A kill by the clock may come too late.
+        assert run["killed"][0] == 9 or "after_s" in run["how"]["kills"][0]
+    assert len({run["done"] for run in runs}) > len(runs) / 5
 
 
 def test_no_call_that_had_ended_happens_again(runs):
@@ -82,7 +87,7 @@ def test_the_command_line_opens_what_a_killed_run_left(runs, command):
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     found = json.loads(done.stdout)
@@ -232,7 +237,7 @@ def test_a_run_that_is_killed_while_an_answer_streams_asks_for_that_answer_alone
             env={**os.environ, "PYTHONPATH": str(ROOT), "RETROSPAN_ENV": "production"},
             stdout=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         return done.returncode, done.stdout.splitlines()
 

@@ -64,7 +64,7 @@ RESULT = ["done", 5, "3 32"]
 
 def execute(**options: Any) -> Run:
     run = Run(enable_snapshot=True, **options)
-    assert asyncio.run(asyncio.wait_for(run.execute(top), 30)) == RESULT
+    assert asyncio.run(asyncio.wait_for(run.execute(top), 120)) == RESULT
     return run
 
 

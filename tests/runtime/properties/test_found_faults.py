@@ -29,7 +29,7 @@ from runtime.trace import events_of
 
 def execute(fn: Any, input: Any = None, **options: Any) -> tuple[Run, Any]:
     run = Run(enable_snapshot=True, **options)
-    return run, asyncio.run(asyncio.wait_for(run.execute(fn, input), 30))
+    return run, asyncio.run(asyncio.wait_for(run.execute(fn, input), 120))
 
 
 def replay(fn: Any, run: Run) -> tuple[Run, Any]:

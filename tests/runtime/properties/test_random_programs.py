@@ -23,10 +23,11 @@ from runtime.trace import TraceEvent, events_of
 
 from .random_programs import Program, World, random_program
 
-SEEDS = range(int(os.environ.get("RETROSPAN_PROGRAMS", "20")))
-"""How many programs each property is tested on; more of them where the variable says so."""
+PROGRAMS = int(os.environ.get("RETROSPAN_PROGRAMS", "12"))
+"""How many programs each property is tested on in ordinary runs; more of them where the variable says so."""
+THOROUGH = [pytest.param(seed, marks=pytest.mark.thorough) for seed in range(PROGRAMS, 40)]
 
-each_program = pytest.mark.parametrize("seed", SEEDS)
+each_program = pytest.mark.parametrize("seed", [*range(PROGRAMS), *THOROUGH])
 
 
 def run(program: Program, world: World | None = None, **options: Any) -> tuple[Run, Any]:

@@ -57,7 +57,7 @@ def check(events: list[TraceEvent], positions: list[int]) -> None:
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@settings(max_examples=at_least(50), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_at_any_position_of_a_program_as_restore(events: list[TraceEvent], chance: random.Random) -> None:
     positions = list(range(len(events)))
     chance.shuffle(positions)
@@ -65,7 +65,7 @@ def test_at_any_position_of_a_program_as_restore(events: list[TraceEvent], chanc
 
 
 @given(traces, st.randoms(use_true_random=False))
-@settings(max_examples=at_least(100), deadline=None)
+@settings(max_examples=at_least(30), deadline=None)
 def test_at_any_position_of_any_trace_as_restore(events: list[TraceEvent], chance: random.Random) -> None:
     positions = list(range(len(events))) * 2
     chance.shuffle(positions)

@@ -157,7 +157,7 @@ def attempt(events: list[TraceEvent], **options: Any) -> Snapshot | RestoreError
 
 
 @given(traces)
-@settings(max_examples=at_least(50), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_any_prefix_of_any_trace_restores_or_is_refused_by_name(events: list[TraceEvent]) -> None:
     for end in range(len(events) + 1):
         found = attempt(events[:end])
@@ -167,7 +167,7 @@ def test_any_prefix_of_any_trace_restores_or_is_refused_by_name(events: list[Tra
 
 
 @given(traces)
-@settings(max_examples=at_least(50), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_every_cut_is_what_one_restore_gives_and_nearest_cuts_work(events: list[TraceEvent]) -> None:
     for span, anchor, found in restore_every(events):
         if not span:
@@ -187,7 +187,7 @@ def test_every_cut_is_what_one_restore_gives_and_nearest_cuts_work(events: list[
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@settings(max_examples=at_least(50), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_the_order_of_input_does_not_matter_when_times_differ(events: list[TraceEvent], rng: Any) -> None:
     expected = restore_snapshot(events)
     shuffled = events[:]
@@ -196,7 +196,7 @@ def test_the_order_of_input_does_not_matter_when_times_differ(events: list[Trace
 
 
 @given(programs())
-@settings(max_examples=at_least(50), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_well_formed_runs_restore_exactly(events: list[TraceEvent]) -> None:
     """Against the plainest possible fold, which needs no stack since every event names its agent."""
     snapshot = restore_snapshot(events)
@@ -231,7 +231,7 @@ def test_well_formed_runs_restore_exactly(events: list[TraceEvent]) -> None:
 
 
 @given(st.one_of(traces, programs()))
-@settings(max_examples=at_least(60), deadline=None)
+@settings(max_examples=at_least(20), deadline=None)
 def test_snapshot_to_json_and_back_is_identity(events: list[TraceEvent]) -> None:
     snapshot = attempt(events, metadata={"k": [1]})
     if isinstance(snapshot, Snapshot):

@@ -183,7 +183,7 @@ def test_a_run_that_is_killed_leaves_everything_up_to_its_last_event(tmp_path):
     from runtime import restore_snapshot
 
     path = tmp_path / "killed.jsonl"
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED), str(path)], timeout=60)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED), str(path)], timeout=300)
     assert done.returncode == -signal.SIGKILL
     events = read_events(path)
     assert [e.type for e in sorted(events, key=lambda e: e.seq)][-1] == "memory.write"
