@@ -9,7 +9,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -33,6 +33,8 @@ _APPEND_ROWS: Final = 2048
 _ROW_GROUP: Final = 122_880
 """Rows that DuckDB stores together."""
 _BUILDING: Final = "building"
+_FULL: Final = ("no space left on device", "disk is full")
+"""What DuckDB and SQLite say of a full disk, somewhere in what they say."""
 
 
 @cache
@@ -64,10 +66,20 @@ def first_line(fault: Exception) -> str:
     return str(fault).strip().partition("\n")[0]
 
 
+def _is_full(fault: Exception) -> bool:
+    said = str(fault).lower()
+    return any(words in said for words in _FULL)
+
+
 def library_fault(folder: Path, fault: Exception) -> StoreError:
     """What DuckDB says of a library: that one text is too large is the input's fault, not the library's."""
     if isinstance(fault, duckdb.OutOfMemoryException):
         return TooLargeError(MEMORY_LIMIT)
+    if _is_full(fault):
+        return LibraryError(
+            f"{folder}: the library cannot be written (no space left on device)",
+            hint="what was complete before is kept: make room, and the same command goes on",
+        )
     return LibraryError.from_database(folder, fault)
 
 
@@ -87,7 +99,12 @@ def told(name: str) -> Iterator[None]:
     except duckdb.OutOfMemoryException as fault:
         raise TooLargeError(MEMORY_LIMIT) from fault
     except duckdb.IOException as fault:
-        raise StoreError(f"a file that is needed is refused: {first_line(fault)}") from fault
+        if not _is_full(fault):
+            raise StoreError(f"a file of the database is refused: {first_line(fault)}") from fault
+        raise StoreError(
+            f"a temporary file cannot be written to {gettempdir()} (no space left on device)",
+            hint="TMPDIR names another folder",
+        ) from fault
 
 
 @contextmanager
@@ -182,16 +199,19 @@ class Database:
     def copy_to(self, path: Path) -> None:
         """Write all tables to a new database file. Raises QueryCancelledError."""
         cursor = self._cursor()
-        cursor.execute(f"attach '{quoted(path)}' as copied (recovery_mode no_wal_writes)")
-        try:
-            with told("copy"):
+        with told("copy"):
+            cursor.execute(f"attach '{quoted(path)}' as copied (recovery_mode no_wal_writes)")
+            try:
                 # With the tables as they are declared: finding out how to store each column takes half as long again.
                 cursor.execute(f"use copied; {sql_text('schema')}; use memory")
                 for (table,) in cursor.execute(
                     "select table_name from duckdb_tables() where database_name = 'memory'"
                 ).fetchall():
                     cursor.execute(f"insert into copied.{table} from memory.{table}")
-        finally:
+            except BaseException:
+                with suppress(duckdb.Error):  # it would say that the end could not be written either
+                    cursor.execute("detach copied")
+                raise
             cursor.execute("detach copied")
 
     def interrupt(self, thread_ident: int) -> None:
@@ -243,7 +263,10 @@ class BulkDatabase(Database):
             self._cursors.clear()
         if not self._is_closed:
             self._is_closed = True
-            self._root.execute(f"use memory; detach {_BUILDING}")
+            try:
+                self._root.execute(f"use memory; detach {_BUILDING}")
+            finally:
+                self._root.close()
         self._root.close()
 
     def _new_cursor(self) -> duckdb.DuckDBPyConnection:

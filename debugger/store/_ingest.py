@@ -30,6 +30,7 @@ from ..importers import (
     looks_like,
 )
 from ._database import Database, collector_off
+from ._passed_over import LOOKS_LIKE, PASSED_OVER
 from ._spans import identity, is_printed, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
 
@@ -154,9 +155,9 @@ class Ingest:
         form = format_of(source.head)
         if form is None:
             self.unrecognised += bool(source.head)
-            reason = f"looks like {looks_like(source.head)}" if source.head else "empty"
-            # A file that lies beside the traces in a folder was not asked for; it is listed, but nothing was lost.
-            self.note(source.path, None, reason, source.is_named)
+            reason = f"{LOOKS_LIKE}{looks_like(source.head)}" if source.head else "empty"
+            beside = PASSED_OVER if source.head and not source.is_named else ""
+            self.note(source.path, None, reason + beside, source.is_named)
             return
         self.begin_source(source.path)
         noted = len(self.issues)

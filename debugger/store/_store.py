@@ -34,6 +34,7 @@ from ._ingest import Counters, Ingest, repeated_issue
 from ._messages import MessageRows, Tell, message_rows
 from ._numbers import read_numbers
 from ._order import parents_first
+from ._passed_over import as_one
 from ._spans import SpanReader, span_from_row
 from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
@@ -143,7 +144,7 @@ class Store:
         return LoadSummary(
             spans=ingest.spans,
             traces=traces,
-            issues=(*ingest.issues, *ingest.repeated, *orphans),
+            issues=(*as_one(ingest.issues), *ingest.repeated, *orphans),
             skipped=tuple(ingest.skipped),
             unrecognised=ingest.unrecognised,
             seconds=time.perf_counter() - began,
@@ -265,7 +266,7 @@ class Store:
         A log record without its span is no fault of its file: the span may be loaded later.
         """
         repeated = [repeated_issue(*row) for row in self._database.query("repeated_list")]
-        return [*self._database.fetch("issue_list", IssueRow), *repeated, *self._orphans()]
+        return [*as_one(self._database.fetch("issue_list", IssueRow)), *repeated, *self._orphans()]
 
     def _orphans(self) -> list[IssueRow]:
         return [

@@ -144,7 +144,7 @@ def test_a_folder_without_traces(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == f"retrospan: no spans in {tmp_path}\n"
     (tmp_path / "notes.txt").write_text("hello")
     assert main(["list", str(tmp_path)]) == 2
-    assert "notes.txt: looks like plain text; what is read: " in capsys.readouterr().err
+    assert "notes.txt: looks like plain text (passed over); what is read: " in capsys.readouterr().err
 
 
 def test_good_input_beside_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -259,12 +259,13 @@ def test_an_interrupt_while_duckdb_starts_waits_for_it() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "True True\n", "")
 
 
-def test_help_names_every_command_and_each_has_help() -> None:
+def test_help_names_every_command_and_each_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     done = run("--help")
     assert done.returncode == 0
     for command in COMMANDS:
         assert command.name.encode() in done.stdout.split()
-        assert run(command.name, "--help").returncode == 0
+        assert main([command.name, "--help"]) == 0
+        assert f"retrospan {command.name}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["load"], ["show", "--nonsense", "x"], ["library"]])
@@ -336,3 +337,21 @@ def test_words_that_are_no_command_go_to_the_default(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("debugger.commands.list_traces.run", lambda args: seen.append(args.paths) or 0)
     assert main([str(LANGCHAIN)]) == 0
     assert seen == [[str(LANGCHAIN)]]
+
+
+def test_files_of_other_kinds_in_a_folder_are_one_issue_and_no_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line(span()))
+    (tmp_path / "sub").mkdir()
+    for number in range(7):
+        (tmp_path / "sub" / f"{number}.py").write_text("import os\n")
+    assert main(["show", "--json", "--strict", str(tmp_path)]) == 0
+    out = capsys.readouterr()
+    (issue,) = json.loads(out.out)["issues"]
+    shown = ", ".join(f"{number}.py (plain text)" for number in range(5))
+    assert issue["path"] == str(tmp_path / "sub")
+    assert issue["reason"] == f"7 files that are no traces were passed over: {shown} and 2 more"
+    assert out.err == ""
+    assert main(["show", "--strict", str(tmp_path), str(tmp_path / "sub" / "0.py")]) == 1
+    assert main(["show", "--strict", str(tmp_path / "sub")]) == 2

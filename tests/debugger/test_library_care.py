@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import duckdb
 import pytest
 
 import debugger.store.library._catalog as catalog
@@ -17,6 +18,7 @@ import debugger.store.library._compact as compaction
 from debugger.cli import main
 from debugger.errors import LibraryError, NewerLibraryError, QueryCancelledError
 from debugger.store import Library, LoadProgress
+from debugger.store._database import BulkDatabase
 from debugger.store.library import library_folder
 from debugger.store.library._catalog import Catalog, Segment
 from tests.support.repo import ROOT
@@ -110,6 +112,24 @@ def test_what_cannot_be_written_can_be_read(home: Path, tmp_path: Path, monkeypa
             library.load([path])
         with pytest.raises(LibraryError, match="cannot be written"):
             library.remove([TRACES[0]])
+
+
+def test_a_full_disk_is_one_line_and_what_was_written_goes(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Library.open(home) as library:
+        library.load([file_of(tmp_path, 1, TRACES[0])])
+
+        def full(self: BulkDatabase, name: str) -> None:
+            raise duckdb.IOException("Could not write file: No space left on device\n\nAdvice")
+
+        path = file_of(tmp_path, 2, TRACES[1])
+        monkeypatch.setattr(BulkDatabase, "run", full)
+        with pytest.raises(LibraryError) as fault:
+            library.load([path])
+        assert str(fault.value) == f"{home}: the library cannot be written (no space left on device)"
+        assert len(list((home / "segments").iterdir())) == 1
+        assert ids(library) == {TRACES[0]}
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become nobody")

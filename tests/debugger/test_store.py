@@ -351,7 +351,7 @@ def test_the_summary_tells_lost_input_from_odd_input(store: Store, tmp_path: Pat
     assert places == [
         ("a.jsonl", 1, "not JSON"),
         ("a.jsonl", 2, "bytes that are not Unicode, shown as U+FFFD"),
-        ("b.png", None, "looks like a PNG image"),
+        ("b.png", None, "looks like a PNG image (passed over)"),
         ("c", None, "empty"),
     ]
     assert [row.reason for row in summary.skipped] == ["not JSON"]

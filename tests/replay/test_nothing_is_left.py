@@ -14,6 +14,7 @@ import sys
 
 import pytest
 
+from debugger.cli import main
 from tests.support.repo import ROOT
 
 RETROSPAN = [sys.executable, "-m", "debugger.cli"]
@@ -56,6 +57,15 @@ def test_what_a_program_started_ends_with_it(tmp_path, alive):
     assert said(reader) == b""
     assert process.wait(LONG_S) == 130
     assert (tmp_path / "t.otlp.jsonl").stat().st_size, "what was recorded stays"
+
+
+def test_what_a_program_left_running_ends_though_it_ignores_sigterm(tmp_path, alive, monkeypatch):
+    path, reader = alive
+    monkeypatch.setattr("debugger.replay.program.run._GRACE_S", 0.01)
+    script = f"trap '' TERM; exec 9>{path}; sleep 1000 & echo up >&9"
+    assert main(["record", "-o", str(tmp_path / "t.otlp.jsonl"), "--", "sh", "-c", script]) == 0
+    assert said(reader) == b"up\n"
+    assert said(reader) == b""
 
 
 def test_an_agent_that_never_yields_ends_when_its_parent_was_killed(tmp_path, alive):

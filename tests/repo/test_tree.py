@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from tests.support.repo import ROOT, texts
@@ -38,6 +39,12 @@ def test_no_package_registry():
     assert hits(_INDEX) == []
 
 
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """The modules of the packages, by their paths."""
+    return {path: ast.parse(text) for path, text in texts(".py") if path.parts[0] in PACKAGES}
+
+
 def strings_of(tree: ast.AST) -> list[ast.Constant]:
     """The texts in a module that are values, not docstrings."""
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -47,9 +54,9 @@ def strings_of(tree: ast.AST) -> list[ast.Constant]:
 
 def test_sql_stands_in_the_store_alone():
     found = []
-    for path, text in texts(".py"):
-        if path.parts[0] in PACKAGES and path.parts[:2] != ("debugger", "store"):
-            found += [f"{path}:{node.lineno}" for node in strings_of(ast.parse(text)) if _SQL.search(str(node.value))]
+    for path, tree in modules().items():
+        if path.parts[:2] != ("debugger", "store"):
+            found += [f"{path}:{node.lineno}" for node in strings_of(tree) if _SQL.search(str(node.value))]
     assert found == []
 
 
@@ -64,11 +71,7 @@ def test_modules_stay_readable():
 
 
 def test_every_module_says_what_it_is_for():
-    silent = [
-        str(path)
-        for path, text in texts(".py")
-        if path.parts[0] in PACKAGES and len((ast.get_docstring(ast.parse(text)) or "").strip(" .")) < 10
-    ]
+    silent = [str(path) for path, tree in modules().items() if len((ast.get_docstring(tree) or "").strip(" .")) < 10]
     assert silent == []
 
 

@@ -65,7 +65,7 @@ class HostileSession(FakeSession):
             error=ErrorInfo(EVIL, EVIL),
         )  # fmt: skip
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, *_: object) -> list[Call]:
         return [self.call(trace_id, row.span_id) for row in self.span_rows]
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:

@@ -9,11 +9,12 @@ import json
 import os
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message as Headers
 from typing import IO, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from runtime.errors import ModelError, ModelRefusedError
 from runtime.messages import ErrorInfo, Message, OtherPart, Usage
@@ -73,8 +74,9 @@ class Upstream:
 
     def __init__(self, bases: Mapping[str, str]) -> None:
         for name, base in bases.items():
-            if urlsplit(base).scheme not in ("http", "https"):
-                raise ReplayError(f"{name}: {base!r} is no http or https address")
+            if not _is_address(base):
+                # Before the last @ may stand a password.
+                raise ReplayError(f"{name}: {base.rpartition('@')[2]!r} is no http or https address")
         self.bases = dict(bases)
         self._opener = urllib.request.build_opener(_NoRedirects)
 
@@ -100,18 +102,21 @@ class Upstream:
 
     def reach(self, url: str, method: str, headers: Mapping[str, str], body: bytes | None) -> Real | OSError:
         """Pass a request on to any address that the program named."""
-        if urlsplit(url).scheme not in ("http", "https"):
-            return OSError(f"{url!r} is no http or https address")
+        if not _is_address(url):
+            return OSError(f"{url.rpartition('@')[2]!r} is no http or https address")
         try:
             return self._open(url, method, headers, body)
         except OSError as fault:
             return fault
 
     def _open(self, url: str, method: str, headers: Mapping[str, str], body: bytes | None) -> Real:
+        url, login = _without_login(url)
         request = urllib.request.Request(url, data=body, method=method)
         for key, value in headers.items():
             if key.lower() not in _OURS:
                 request.add_header(key, value)
+        if login is not None:
+            request.add_header("Authorization", login)  # as SDKs do, which would have sent it in place of their key
         request.add_header("Accept-Encoding", "identity")
         try:
             answer = self._opener.open(request, timeout=TIMEOUT_S)
@@ -121,6 +126,25 @@ class Upstream:
         found: Headers = answer.headers
         kept = tuple((k, v) for k, v in found.items() if k.lower() not in _OURS)
         return Real(status, kept, found.get_content_type(), answer)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # the port is no number
+        return False
+
+
+def _without_login(url: str) -> tuple[str, str | None]:
+    """An address without ``user:password@``, and the header that says it instead."""
+    parts = urlsplit(url)
+    login, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return url, None
+    user, _, password = login.partition(":")
+    pair = f"{unquote(user)}:{unquote(password)}".encode()
+    return urlunsplit(parts._replace(netloc=host)), f"Basic {b64encode(pair).decode()}"
 
 
 class Listening:

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -33,7 +34,12 @@ from ..redact import Redaction
 from .environment import environment_for
 
 _PATIENCE_S: Final = 5.0
+_GRACE_S: Final = 2.0
+"""For what a program has left running when it ended."""
 _LOOK_S: Final = 0.1
+_BRIEFLY_S: Final = 0.01
+_NONE: Final = 0
+"""The signal that is none, and only asks whether anybody would hear it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +213,8 @@ def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], 
         except BaseException:
             _end(process, group is not None)
             raise
+    if group is not None:
+        _end_what_is_left(process)
     return 128 - code if code < 0 else code
 
 
@@ -230,9 +238,25 @@ def _end(process: subprocess.Popen[bytes], is_group: bool) -> None:
         _signal_group(process, signal.SIGKILL)
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # all of it has ended
+def _end_what_is_left(process: subprocess.Popen[bytes]) -> None:
+    """End what a program that has ended left running: its endpoint is gone, and nobody would ever end it."""
+    until = time.monotonic() + _GRACE_S
+    urge: int = signal.SIGTERM
+    while _signal_group(process, urge):
+        if time.monotonic() > until:
+            _signal_group(process, signal.SIGKILL)
+            return
+        urge = _NONE
+        time.sleep(_BRIEFLY_S)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> bool:
+    """Signal a program's group; whether there is anything left of it."""
+    try:
         os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # all of it has ended; macOS forbids to signal what nobody waits for
+        return False
+    return True
 
 
 @contextmanager

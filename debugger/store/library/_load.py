@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from .._ingest import Counters, Ingest
+from .._passed_over import as_one
 from .._store import LoadSummary
 from ..rows import IssueRow, LoadProgress
 from ._catalog import Catalog, Segment
@@ -134,7 +135,7 @@ def as_given(summary: LibrarySummary, paths: Sequence[str | Path]) -> LibrarySum
         return path
 
     def rows(issues: tuple[IssueRow, ...]) -> tuple[IssueRow, ...]:
-        return tuple(structs.replace(row, path=name(row.path)) for row in issues)
+        return tuple(as_one(structs.replace(row, path=name(row.path)) for row in issues))
 
     return replace(
         summary,

@@ -145,7 +145,8 @@ class Work:
 
     def discard(self) -> None:
         """Take the folder away. A segment that was put among the others and does not count is left to ``clean``."""
-        self.database.close()
+        with suppress(duckdb.Error):  # a full disk is told already, by what made the segment useless
+            self.database.close()
         self._alive.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import http.client
 import json
@@ -10,9 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from debugger.errors import ReplayError
 from debugger.replay.endpoint import bodies
+from debugger.replay.endpoint.upstream import Upstream
 from debugger.replay.recording import Recording
 from runtime.messages import ErrorInfo, Usage
+from tests.runtime.models.servers import Says, serving
 
 from .doors import replaying, statuses
 from .recorded import recorded_chat, says, turn, user
@@ -200,3 +204,23 @@ def test_adapters_are_answered_in_json_and_refused_politely(endpoint):
     assert json.loads(answer) == {"do": "give", "value": {"is": "blue"}, "text": '{"is":"blue"}', "error": None}
     assert post(endpoint, "/adapter/tool", {"arguments": 1})[0] == 400
     assert post(endpoint, "/adapter/tool", [])[0] == 400
+
+
+def test_a_login_in_an_address_becomes_a_header(monkeypatch):
+    with serving(Says("hello")) as real:
+        address = real.url.replace("http://", "http://me%40home:p%3Aw@")
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        headers = {"Authorization": "Bearer key", "Content-Type": "application/json"}
+        answer = Upstream.of_environment().ask(
+            "openai", "/chat/completions", "POST", headers, json.dumps(ASKED).encode()
+        )
+        with answer.body:
+            assert answer.status == 200
+    assert real.seen[0].headers["authorization"] == "Basic " + base64.b64encode(b"me@home:p:w").decode()
+
+
+@pytest.mark.parametrize("address", ["me:secret@host/v1", "http://me:secret/x@host/v1", "ftp://me:secret@host"])
+def test_an_address_that_is_none_is_refused_without_its_password(address):
+    with pytest.raises(ReplayError) as fault:
+        Upstream({"openai": address})
+    assert "secret" not in str(fault.value)
