@@ -19,7 +19,6 @@ from runtime.messages import (
     parse_json_text,
 )
 
-from ..errors import QueryCancelledError
 from .document import json_text
 
 Kind: TypeAlias = Literal["message", "answer", "reasoning", "request", "arguments", "input", "result", "error"]
@@ -27,7 +26,7 @@ Kind: TypeAlias = Literal["message", "answer", "reasoning", "request", "argument
 was given and gave."""
 
 _COMES_OUT: frozenset[Kind] = frozenset(("answer", "reasoning", "request", "result", "error"))
-_CHECK_EVERY = 500
+_TELL_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +98,8 @@ class _Collector:
         self.places: list[Place] = []
         self.of_call: dict[int, list[int]] = {}
         self.of_message: dict[str, Sequence[int]] = {}
+        self.seen: set[int] = set()
+        """Messages by identity: those that a conversation repeats are mostly one object, known without its digest."""
         self.results: dict[str, list[int]] = {}
         self.requests: dict[str, list[int]] = {}
 
@@ -110,6 +111,9 @@ class _Collector:
             self.requests.setdefault(id_, []).append(number)
 
     def message(self, call: int, message: Message, time: int, *, is_answer: bool) -> None:
+        if id(message) in self.seen:
+            return
+        self.seen.add(id(message))
         digest = message.digest
         if digest in self.of_message:
             return
@@ -149,21 +153,20 @@ class _Collector:
             self.results.setdefault(call.tool_call_id, []).append(number)
 
 
-def places_of(calls: Sequence[Call], cancelled: Callable[[], bool] = lambda: False) -> Places:
+def places_of(calls: Sequence[Call], tell: Callable[[int], None] = lambda _: None) -> Places:
     """The places of a trace.
 
     Args:
         calls: all of it, in timeline order.
-        cancelled: asked now and then.
+        tell: told now and then how many calls are done; what it raises ends the work.
 
-    Raises: QueryCancelledError: it was cancelled.
     Cost: one pass over all messages, of which each is read once; call it in a worker.
     """
     out = _Collector(calls)
     by_span: dict[str, int] = {}
     for number, call in enumerate(calls):
-        if not number % _CHECK_EVERY and cancelled():
-            raise QueryCancelledError("looking for where a phrase comes from")
+        if not number % _TELL_EVERY:
+            tell(number)
         by_span.setdefault(call.span_id, number)
         out.call(number)
     return Places(calls, out.places, out.of_call, out.of_message, by_span, out.results, out.requests)

@@ -31,6 +31,10 @@ class Thread:
     """Span id by the beginning of a block's key."""
     first_block: Mapping[str, str] = field(repr=False)
     """The first block of each span's call."""
+    before: str | None = None
+    """The span of the call before those that are shown; None where there is none."""
+    after: str | None = None
+    """The span of the call after those that are shown; None where there is none."""
 
 
 def thread_of(calls: Sequence[Call], around: str | None = None) -> Thread:
@@ -53,8 +57,8 @@ def thread_of(calls: Sequence[Call], around: str | None = None) -> Thread:
     by_key: dict[str, str] = {}
     first: dict[str, str] = {}
     if len(shown) < len(spoken):
-        out.line(Piece(f"{plural(len(shown), 'call')} of {len(spoken):,} are shown, those around the span that was "
-                       "selected.", "warning"))  # fmt: skip
+        out.line(Piece(f"Calls {start + 1:,} to {start + len(shown):,} of {len(spoken):,} are shown and searched; the "
+                       "next and the previous call go on beyond them.", "warning"))  # fmt: skip
         for call in spoken[:start]:
             _remember(call, known.setdefault(agents[call.span_id][0], Counter()))
     for number, call in enumerate(shown):
@@ -69,7 +73,10 @@ def thread_of(calls: Sequence[Call], around: str | None = None) -> Thread:
             by_key[out.blocks[block].key] = call.span_id
     if not shown:
         out.line(Piece("Nothing was said in this trace.", "dim"))
-    return Thread(document=out.document("thread"), calls=by_key, first_block=first)
+    end = start + len(shown)
+    return Thread(document=out.document("thread"), calls=by_key, first_block=first,
+                  before=spoken[start - 1].span_id if start else None,
+                  after=spoken[end].span_id if end < len(spoken) else None)  # fmt: skip
 
 
 def _agents_of(calls: Sequence[Call]) -> dict[str, tuple[str, int]]:

@@ -14,6 +14,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.places import Places
 from ..analysis.playhead import StateView, Track
 from ..analysis.sql_completion import SqlNames
 from ..analysis.sql_view import ResultView
@@ -145,8 +146,17 @@ class Session(Protocol):
     def issues(self) -> list[IssueRow]:
         """What was odd in the inputs."""
 
-    def calls(self, trace_id: str) -> list[Call]:
-        """What all spans of a trace mean, in timeline order. Reads the whole trace, once."""
+    def calls(self, trace_id: str, tell: Callable[[int], None] = ...) -> list[Call]:
+        """What all spans of a trace mean, in timeline order. Reads the whole trace, once.
+
+        Args: tell: told now and then how many spans are read; what it raises ends the reading.
+        """
+
+    def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:
+        """All that was said in a trace, to follow phrases in. Made once for the trace that was asked about last.
+
+        Args: tell: told now and then how many are done of its ``span`` or ``call``; what it raises ends the work.
+        """
 
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""

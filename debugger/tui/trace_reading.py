@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
 from ..analysis.fidelity import level_of, records_memory, with_conversation
+from ..analysis.places import Places, places_of
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
-from ..store import Store
+from ..store import Store, collector_off
 from .exporting import ExportJob, write_export
 
 
@@ -38,6 +39,7 @@ class TraceReading(ABC):
     def __init__(self) -> None:
         self._searching: set[int] = set()
         self._search_lock = threading.Lock()
+        self._places: tuple[tuple[str, int], Places] | None = None
 
     @property
     def generation(self) -> int:
@@ -71,9 +73,19 @@ class TraceReading(ABC):
         """The conversation of each trace that names one."""
         return {trace_id: name for store in self._stores for trace_id, name in store.conversations().items()}
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[Call]:
         """What all spans of a trace mean, in timeline order."""
-        return self._of(trace_id).calls(trace_id)
+        return self._of(trace_id).calls(trace_id, tell)
+
+    def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:
+        """All that was said in a trace. Kept for the trace that was asked about last."""
+        now = (trace_id, self.generation)
+        kept = self._places
+        if kept is None or kept[0] != now:
+            calls = self.calls(trace_id, lambda done: tell("span", done))
+            with collector_off():
+                kept = self._places = now, places_of(calls, lambda done: tell("call", done))
+        return kept[1]
 
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""

@@ -94,8 +94,11 @@ def test_without_a_span_it_begins_at_the_last_place():
 
 
 def test_it_can_be_cancelled():
+    def stops(done: int) -> None:
+        raise QueryCancelledError(str(done))
+
     with pytest.raises(QueryCancelledError):
-        places_of(TRACE, lambda: True)
+        places_of(TRACE, stops)
     with pytest.raises(QueryCancelledError):
         lineage_of(PLACES, "Lyon", None, lambda: True)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from debugger.analysis.places import Places, places_of
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
 from debugger.analysis.state_changes import StateChange
@@ -228,9 +229,8 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
         job=job, trace_id="d" * 32, trace_path=Path("replays/d.jsonl"), ended="diverged", same_output=None,
         output=None, recorded_output="Here is your day in Lyon.", error=None, calls=CALLS, saved_ns=1300 * MS,
         first_divergence=Divergence(
-            kind="llm", name="gpt-4o-mini", call_id="p2", nearest_span_id=f"{5:016x}",
-            cause="prompt text",
-        reason="the request differs from the nearest recorded one in message 1, role system",
+            kind="llm", name="gpt-4o-mini", call_id="p2", nearest_span_id=f"{5:016x}", cause="prompt text",
+            reason="the request differs from the nearest recorded one in message 1, role system",
             differences=(Difference(
                 part="message", path="messages[0].parts[0].content",
                 recorded="You are the travel desk. Use the tools, report failures honestly, and delegate writing.",
@@ -298,10 +298,8 @@ class FakeSession:
 
     def receive(self, wanted: bool) -> None:
         self._asked("receive")
-        at = "127.0.0.1:4318" if wanted else None
-        self.receiver_status = Status(
-            state="listening" if wanted else "stopped", http=at, grpc=None, library="library", spans=1234
-        )
+        state, at = ("listening", "127.0.0.1:4318") if wanted else ("stopped", None)
+        self.receiver_status = Status(state=state, http=at, grpc=None, library="library", spans=1234)
 
     def follow(self, wanted: bool) -> None:
         self._asked("follow")
@@ -352,9 +350,12 @@ class FakeSession:
         self._asked("issues")
         return list(self.issue_rows)
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[Call]:
         self._asked("calls")
         return [travel_call(row) for row in self.span_rows]
+
+    def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:
+        return places_of(self.calls(trace_id), lambda done: tell("call", done))
 
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         self._asked("logs")
@@ -396,15 +397,9 @@ class FakeSession:
         self._asked("snapshot")
         if self.state_gate is not None:
             assert self.state_gate.wait(5)
-        change = StateChange(
-            call_id="root/agent:travel_desk:0",
-            agent_id="travel_desk",
-            kind="memory",
-            how="changed",
-            what="draft",
-            before=f"a walk at event {since}",
-            after=f"a walk at event {position}",
-        )
+        change = StateChange(call_id="root/agent:travel_desk:0", agent_id="travel_desk", kind="memory", how="changed",
+                             what="draft", before=f"a walk at event {since}",
+                             after=f"a walk at event {position}")  # fmt: skip
         return StateView(
             position=position,
             snapshot=travel_state(trace_id, None, "after"),

@@ -15,7 +15,7 @@ class TwoTraces(FakeSession):
 
     broken = False
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, *_: object) -> list[Call]:
         if self.broken:
             raise OSError("the disk is gone")
         calls = super().calls(trace_id)

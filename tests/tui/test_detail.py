@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from debugger.analysis import thread_view
 from debugger.tui.screens.thread import ThreadScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.widgets.line_view import LineView
@@ -121,6 +122,22 @@ def test_the_whole_conversation_as_one_thread_and_back():
         await desk.press("t", "home", "slash", Typed("129.6"), "enter", "o")
         assert isinstance(desk.app.screen, TraceScreen)
         assert "chat gpt-4o-mini" in desk.cursor
+
+    drive(FakeSession(), scene)
+
+
+def test_a_thread_of_very_many_calls_goes_on_beyond_those_that_are_shown(monkeypatch):
+    monkeypatch.setattr(thread_view, "MOST_CALLS", 4)
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "t")
+        assert "Calls 1 to 4 of 11 are shown" in desk.screen
+        await desk.press("J", "J", "J", "J")
+        assert "Calls 3 to 6 of 11 are shown" in desk.screen
+        assert "◆ gpt-4o-mini   610 ms" in desk.cursor
+        await desk.press("K", "K", "K")
+        assert "Calls 1 to 4 of 11 are shown" in desk.screen
+        assert "◆ gpt-4o-mini   580 ms" in desk.cursor
 
     drive(FakeSession(), scene)
 

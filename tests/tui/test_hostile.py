@@ -65,7 +65,7 @@ class HostileSession(FakeSession):
             error=ErrorInfo(EVIL, EVIL),
         )  # fmt: skip
 
-    def calls(self, trace_id: str) -> list[Call]:
+    def calls(self, trace_id: str, *_: object) -> list[Call]:
         return [self.call(trace_id, row.span_id) for row in self.span_rows]
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
@@ -236,7 +236,7 @@ def test_an_editor_shows_stand_ins_and_keeps_the_text():
         await desk.press("ctrl+s")
         assert not answered, "nothing was changed"
         # What undoes the whole text makes a scroll bar needless, and needed again.
-        await desk.press("enter", "ctrl+a", "x", "ctrl+z", "ctrl+y", "ctrl+z", "ctrl+home", "y")
+        await desk.press("ctrl+a", "x", "ctrl+z", "ctrl+y", "ctrl+z", "ctrl+home", "y")
         harmless(desk, NARROW)
         await desk.press("ctrl+s")
 

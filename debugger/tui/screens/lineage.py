@@ -13,7 +13,6 @@ from textual.binding import Binding, BindingType
 from ...analysis.document import Builder, Piece
 from ...analysis.lineage import lineage_of
 from ...analysis.lineage_view import LineageView, lineage_view
-from ...analysis.places import Places, places_of
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural
 from ...errors import QueryCancelledError
@@ -27,6 +26,7 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .pinning import PinningScreen
+from .reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class LineageScreen(PinningScreen):
     Args:
         session: everything behind the screen.
         row: the trace.
-        phrase: what to follow; an empty one asks for it.
+        phrase: what to follow; an empty one asks for it, and None says why it has to ask: the user pointed at a line
+            that was made for the screen.
         span_id: where to begin.
         go_to: called with the span of the step that the user went to.
     """
@@ -51,17 +52,17 @@ class LineageScreen(PinningScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
 
     def __init__(
-        self, session: Session, row: TraceRow, phrase: str, span_id: str | None, go_to: Callable[[str], None]
+        self, session: Session, row: TraceRow, phrase: str | None, span_id: str | None, go_to: Callable[[str], None]
     ) -> None:
         super().__init__()
         self._session = session
         self._trace = row
-        self.phrase = phrase
+        self.phrase = phrase or ""
+        self._is_remark = phrase is None
         self._span_id = span_id
         self._go_to = go_to
-        self._places: Places | None = None
         self.found: LineageView | None = None
-        self._is_left = False
+        self._reading = Reading(self, row.spans)
         self._follow: Latest[PhraseQuestion, LineageView] = Latest(
             self, "lineage", self._find, self._show, self._no_trail
         )
@@ -108,42 +109,42 @@ class LineageScreen(PinningScreen):
             self.view.focus()
             self._ask()
         else:
-            self._say_in_view("Type a phrase that stands in a message, an answer, an argument or a result.")
+            out = Builder()
+            if self._is_remark:
+                out.line(
+                    Piece("The line under the cursor was made for the screen: nobody in the trace said it.", "warning")
+                )
+            out.line(Piece("Type a phrase that stands in a message, an answer, an argument or a result.", "dim"))
+            self.view.show(out.document())
             self.action_phrase()
 
     def on_unmount(self) -> None:
         """Let the search end."""
-        self._is_left = True
-
-    def _say_in_view(self, text: str) -> None:
-        out = Builder()
-        out.line(Piece(text, "dim"))
-        self.view.show(out.document())
+        self._reading.leave()
 
     def _ask(self) -> None:
         self.found = None
-        self._say_in_view("reading the whole trace…")
+        self._reading.begin(self.view)
         self.draw_header()
         self._follow.ask(PhraseQuestion(self.phrase, self._span_id))
 
     def _find(self, question: PhraseQuestion) -> LineageView:
-        places = self._places
-        if places is None:
-            # One worker runs at a time, and only it reads and writes this.
-            places = self._places = places_of(self._session.calls(self._trace.trace_id), self._cancelled)
+        places = self._session.places(self._trace.trace_id, self._reading.tell)
         return lineage_view(lineage_of(places, question.phrase, question.span_id, self._cancelled), places)
 
     def _cancelled(self) -> bool:
-        return self._is_left or self._follow.is_waiting
+        return self._reading.is_left or self._follow.is_waiting
 
     def _show(self, _: PhraseQuestion, found: LineageView) -> None:
         self.found = found
+        self._reading.end()
         self.view.show(found.document)
         self.draw_header()
         self.offer_keys()
 
     def _no_trail(self, _: PhraseQuestion, error: Exception) -> None:
         if not isinstance(error, QueryCancelledError):
+            self._reading.end()
             self.view.show(problem_document(problem_of(error, "the phrase could not be followed")))
 
     # Keys.

@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ...analysis.document import Builder, Piece
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.thread_view import Thread, thread_of
 from ...analysis.traces import trace_name
+from ...store import collector_off
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -21,6 +21,7 @@ from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .base import PaneScreen
 from .lineage import LineageScreen
+from .reading import Reading
 
 
 class ThreadScreen(PaneScreen):
@@ -44,7 +45,10 @@ class ThreadScreen(PaneScreen):
         self._begin = span_id
         self._done = done
         self._thread: Thread | None = None
-        self._read: Latest[str, Thread] = Latest(self, "thread", self._find_thread, self._show_thread, self._no_thread)
+        self._reading = Reading(self, row.spans)
+        self._read: Latest[str | None, Thread] = Latest(
+            self, "thread", self._find_thread, self._show_thread, self._no_thread
+        )
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")
@@ -68,22 +72,33 @@ class ThreadScreen(PaneScreen):
     def on_mount(self) -> None:
         """Read the trace."""
         super().on_mount()
-        waiting = Builder()
-        waiting.line(Piece("reading the whole trace…", "dim"))
-        self.view.show(waiting.document())
         self.view.focus()
-        self._read.ask(self._trace.trace_id)
+        self._show_around(self._begin)
 
-    def _find_thread(self, trace_id: str) -> Thread:
-        return thread_of(self._session.calls(trace_id), self._begin)
+    def on_unmount(self) -> None:
+        """Let the reading end."""
+        self._reading.leave()
 
-    def _show_thread(self, _: str, thread: Thread) -> None:
+    def _show_around(self, span_id: str | None) -> None:
+        """Show the part of the thread that a span is in."""
+        self._thread = None
+        self._reading.begin(self.view)
+        self._read.ask(span_id)
+
+    def _find_thread(self, span_id: str | None) -> Thread:
+        calls = self._session.calls(self._trace.trace_id, self._reading.tell_spans)
+        with collector_off():
+            return thread_of(calls, span_id)
+
+    def _show_thread(self, span_id: str | None, thread: Thread) -> None:
         self._thread = thread
+        self._reading.end()
         self.view.show(thread.document)
-        if self._begin is not None and (key := thread.first_block.get(self._begin)) is not None:
+        if span_id is not None and (key := thread.first_block.get(span_id)) is not None:
             self.view.go_to_block(key, after_gap=True)
 
-    def _no_thread(self, _: str, error: Exception) -> None:
+    def _no_thread(self, _: str | None, error: Exception) -> None:
+        self._reading.end()
         self.view.show(problem_document(problem_of(error, "the conversation could not be read")))
 
     @property
@@ -99,15 +114,18 @@ class ThreadScreen(PaneScreen):
         order = list(self._thread.first_block)
         here = self.span_id
         at = order.index(here) + step if here is not None and here in self._thread.first_block else 0
+        beyond = self._thread.after if step > 0 else self._thread.before
         if 0 <= at < len(order):
             self.view.go_to_block(self._thread.first_block[order[at]], after_gap=True)
+        elif beyond is not None:
+            self._show_around(beyond)
         else:
             self.say("This is the last call." if step > 0 else "This is the first call.")
 
     def action_where(self) -> None:
         """Follow what is looked for, or the line under the cursor."""
-        screen = LineageScreen(self._session, self._trace, self.view.phrase, self.span_id, self._leave_to)
-        self.app.push_screen(screen)
+        phrase = self.view.phrase or None
+        self.app.push_screen(LineageScreen(self._session, self._trace, phrase, self.span_id, self._leave_to))
 
     def _leave_to(self, span_id: str | None) -> None:
         """Back to the timeline, at a span."""

@@ -26,7 +26,7 @@ class TraceFindings(TraceBase):
     def action_where(self) -> None:
         """Follow what is looked for in the text, or the line under the cursor; on the timeline ask for a phrase."""
         view = self.detail.view
-        phrase = view.phrase if self.focused is view else ""
+        phrase = view.phrase or None if self.focused is view else ""
         span = self.timeline.selected
         at = span.span_id if span is not None else None
         self.app.push_screen(LineageScreen(self._session, self.row, phrase, at, self.go_to_span))

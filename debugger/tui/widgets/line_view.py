@@ -13,13 +13,21 @@ from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.message import Message
 
-from ...analysis.document import Document, Line, fold_end, unfolded
+from ...analysis.document import Block, Document, Line, Piece, fold_end, unfolded
 from ...analysis.text import wrap_at
 from ..keymap import bindings
 from .drawn import Drawable, Drawn, Run, key_for
 
-_NOT_WORDS = frozenset(("dim", "fold", "tool"))
-"""Styles of what stands beside a text: names, ids, times."""
+_NOT_WORDS = frozenset(("dim", "fold", "tool", "warning"))
+"""Styles of what stands beside a text: names, ids, times, remarks."""
+
+
+def _without(pieces: Sequence[Piece], lead: str) -> Sequence[Piece]:
+    """The pieces behind those that a block's lead is made of."""
+    while pieces and lead and lead.startswith(pieces[0].original):
+        lead = lead.removeprefix(pieces[0].original)
+        pieces = pieces[1:]
+    return pieces
 
 
 class Row(NamedTuple):
@@ -176,7 +184,8 @@ class LineView(Drawn):
     def phrase(self) -> str:
         """What the user points at: what is looked for where it stands under the cursor, else the line's own words.
 
-        Empty on a title and on what says how much is folded, which were made for the screen: nobody said them.
+        Empty on titles and remarks, which were made for the screen: nobody said them. What stands before a recorded
+        text on its first line, such as the class of an error, does not count either.
         """
         if not self._rows:
             return ""
@@ -186,8 +195,11 @@ class LineView(Drawn):
             return match.group()
         if line.is_title or row.place < 0:
             return ""
-        words = [piece.text for piece in line.pieces if piece.style not in _NOT_WORDS]
-        return "".join(words).strip().rstrip(",") or line.text.strip()
+        pieces: Sequence[Piece] = line.pieces
+        if not row.place and (source := self._block_here.source) is not None and source.lead:
+            pieces = _without(pieces, source.lead)
+        words = [p.text if p.source is None else p.source for p in pieces if p.style not in _NOT_WORDS]
+        return "".join(words).strip().rstrip(",")
 
     # Finding.
 
@@ -274,9 +286,12 @@ class LineView(Drawn):
         """The text under the cursor, all of it, also what is folded away."""
         if not self._rows:
             return ""
+        return self._block_here.original
+
+    @property
+    def _block_here(self) -> Block:
         key = self._rows[self.cursor].key
-        block = next(block for block in self.document.blocks if block.key == key)
-        return block.original
+        return next(block for block in self.document.blocks if block.key == key)
 
     def action_copy(self) -> None:
         """Copy the text under the cursor."""
