@@ -126,6 +126,11 @@ class Database:
         self._root = connection
         self._lock = threading.Lock()
         self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
+        self._appending = 0
+        self._held = 0
+        """Rows that are appended and not committed."""
+        self._committed = 0
+        """Rows that are. A small commit copies its rows once more, so that each is as large as all before it."""
 
     @classmethod
     def in_memory(cls) -> Database:
@@ -137,6 +142,7 @@ class Database:
 
     def execute(self, text: str) -> None:
         """Run statements that are made here, not in a file."""
+        self.commit()
         self._cursor().execute(text)
 
     def run(self, name: str) -> None:
@@ -163,6 +169,7 @@ class Database:
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         Cost: blocks; call it in a worker.
         """
+        self.commit()
         with told(name):
             return self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
 
@@ -171,6 +178,7 @@ class Database:
 
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         """
+        self.commit()
         with told(name):
             yield from pieces(self._cursor().execute(sql_text(name), dict(parameters) if parameters else None))
 
@@ -179,6 +187,7 @@ class Database:
 
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         """
+        self.commit()
         with told(name):
             cursor = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None)
             names = [column[0] for column in cursor.description or ()]
@@ -186,15 +195,29 @@ class Database:
         return rows_of(make, names, rows)
 
     def append(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Append rows in one transaction."""
+        """Append rows. Other threads see them when there are enough, or after ``commit``; this one's next query does.
+
+        For one thread at a time, which must end with ``commit``. What fails takes with it what is not committed.
+        """
         cursor = self._cursor()
-        cursor.begin()
+        if not self._held:
+            self._appending = threading.get_ident()
+            cursor.begin()
         try:
-            append_rows(cursor, table, rows)
+            self._held += 1 + append_rows(cursor, table, rows)
         except BaseException:
+            self._held = 0
             cursor.rollback()
             raise
-        cursor.commit()
+        if self._held >= min(max(self._committed, _APPEND_ROWS), _ROW_GROUP):
+            self.commit()
+
+    def commit(self) -> None:
+        """Let all see what this thread has appended."""
+        if self._held and self._appending == threading.get_ident():
+            self._committed += self._held
+            self._held = 0
+            self._cursor().commit()
 
     def copy_to(self, path: Path) -> None:
         """Write all tables to a new database file. Raises QueryCancelledError."""
@@ -236,7 +259,6 @@ class BulkDatabase(Database):
     It has no log: a file that was not finished is thrown away as a whole, and what goes through a log is written twice.
     """
 
-    _held = 0
     _is_closed = False
 
     @classmethod
@@ -253,7 +275,9 @@ class BulkDatabase(Database):
         for name in schemas:
             connection.execute(sql_text(name))
         connection.commit()
-        return cls(connection)
+        made = cls(connection)
+        made._committed = _ROW_GROUP  # nobody reads what is there already
+        return made
 
     def close(self) -> None:
         """Close the file. Where the engine is another's, it is free for the next file."""
@@ -273,30 +297,6 @@ class BulkDatabase(Database):
         cursor = super()._new_cursor()
         cursor.execute(f"use {_BUILDING}")
         return cursor
-
-    def append(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Append rows; they are committed when there are enough of them, or before the next query."""
-        cursor = self._cursor()
-        if not self._held:
-            cursor.begin()
-        self._held += 1 + append_rows(cursor, table, rows)
-        if self._held >= _ROW_GROUP:
-            self._commit()
-
-    def _commit(self) -> None:
-        if self._held:
-            self._held = 0
-            self._cursor().commit()
-
-    def execute(self, text: str) -> None:
-        """Run statements that are made here, not in a file."""
-        self._commit()
-        super().execute(text)
-
-    def query(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """All rows of a query file."""
-        self._commit()
-        return super().query(name, parameters)
 
     def attach(self, path: Path, name: str) -> None:
         """Open another database file beside this one, to read from it."""

@@ -138,6 +138,7 @@ class Store:
                 ingest.settle()
                 ingest.write_issues()
             finally:
+                self._database.commit()
                 self._generation += 1
             _, traces = self._database.query("counts")[0]
             orphans = self._orphans() if ingest.logs else []
