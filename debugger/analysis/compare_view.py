@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from runtime.journal import Difference
 from runtime.messages import Call, Json
@@ -48,10 +49,27 @@ def totals_pairs(left: Totals, right: Totals) -> list[tuple[str, str, str, bool]
     return [(name, a, b, a != b) for name, a, b in pairs]
 
 
-def totals_line(left: Totals, right: Totals) -> str:
-    """The numbers on one line: ``tokens in 2.1k → 2.4k``, equal ones once, unknown ones not at all."""
+def totals_line(left: Totals, right: Totals, room: int | None = None) -> str:
+    """The numbers on one line: ``tokens in 2.1k → 2.4k``, equal ones once, unknown ones not at all.
+
+    Args:
+        left: of the left trace.
+        right: of the right trace.
+        room: cells that there are, for shorter names and only as many numbers as fit; None writes all of them out.
+    """
     known = [pair for pair in totals_pairs(left, right) if pair[1:3] != (count(None), count(None))]
-    return "   ".join(f"{name} {a} → {b}" if differs else f"{name} {a}" for name, a, b, differs in known)
+    if room is None:
+        return "   ".join(f"{name} {a} → {b}" if differs else f"{name} {a}" for name, a, b, differs in known)
+    line = ""
+    for name, a, b, differs in known:
+        longer = f"{line}{'  ' if line else ''}{_SHORT.get(name, name)} {a}{f'→{b}' if differs else ''}"
+        if len(longer) > room:
+            break
+        line = longer
+    return line
+
+
+_SHORT: Final = {"model calls": "model", "tool calls": "tool", "tokens in": "tok in", "tokens out": "out"}
 
 
 def parts_text(row: ComparedCall) -> str:

@@ -6,7 +6,7 @@ agents: there the conversation of the last model call stands in for it, which is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -79,6 +79,13 @@ class Fidelity:
         ordered = sorted(times.items(), key=lambda item: item[0][0] != "missing")
         told = tuple(what if n == 1 else f"{what} ({plural(n, 'time')})" for (_, what), n in ordered)
         return told if self.problem is None else (self.problem, *told)
+
+
+def level_of(events: Callable[[], Sequence[TraceEvent]], calls: Sequence[Call], trace_id: str) -> Level | None:
+    """The fidelity of a trace at its end in a word; None where nothing of an agent is in it. Cost: one restore."""
+    if not any(call.kind in OF_AGENTS for call in calls):
+        return None
+    return trace_fidelity(events(), calls, trace_id).level
 
 
 def trace_fidelity(events: Sequence[TraceEvent], calls: Sequence[Call], trace_id: str) -> Fidelity:

@@ -311,4 +311,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
     if plan.warning:
         out.gap()
         out.text("warning", plan.warning, style="warning", first=(Piece("! ", "warning"),))
+    if plan.lacking is not None and job.mode == "live":
+        out.gap()
+        out.text("lacking", plan.lacking, style="warning", first=(Piece("! ", "warning"),))
     return out.document()

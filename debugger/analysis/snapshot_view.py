@@ -206,7 +206,7 @@ def snapshot_document(
     since: str = "",
     replay_key: str = "r",
 ) -> Document:
-    """The snapshot as lines: where the cut is, what changed, what a replay would do, the frames, then each in full.
+    """The snapshot as lines: where the cut is, what changed, the frames, each in full, a replay from here.
 
     Args:
         view: the snapshot.
@@ -226,8 +226,6 @@ def snapshot_document(
     out.line(told(view.source, "dim", "unknown source", before="from "))
     if changes is not None:
         changes_into(out, changes, f"changed since {since}")
-    if plan is not None:
-        _plan(out, plan, replay_key)
     out.heading("frames")
     for frame in view.frames:
         _row(out, frame)
@@ -238,6 +236,8 @@ def snapshot_document(
         out.line(Piece("No agent had started yet.", "dim"), indent=2)
     for i, frame in enumerate(view.frames):
         _frame(out, frame, f"f{i}")
+    if plan is not None:
+        _plan(out, plan, replay_key)
     return out.document(where)
 
 

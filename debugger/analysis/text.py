@@ -26,7 +26,11 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufe0e\ufe0f" + _INVISIBLE + "]")
+_PLAINER = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff" + _PLAINER + _INVISIBLE + "]")
+_PICTURE = re.compile("[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff\u2190-\u21ff]")
+_JOINED = re.compile("[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17d3\u1820-\u18aa]")
+"""Arabic, the scripts of India, Burmese, Khmer, Mongolian."""
 _HOSTILE_OR_PAIR = re.compile("\r\n|" + _HOSTILE.pattern)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_BREAK = re.compile("\r\n|[\n\u0085\u2028\u2029]")
@@ -47,7 +51,23 @@ def _stand_in(match: re.Match[str]) -> str:
         return ""
     if 0xD800 <= code <= 0xDFFF:
         return "\ufffd"
+    if code in (0x200C, 0x200D) and _is_spelling(match):
+        # Terminals disagree on the width of joined pictures; the letters can be read without.
+        return ""
+    if 0x1F3FB <= code <= 0x1F3FF:
+        # A skin tone takes cells of its own in some terminals, and none in others.
+        return "" if _PICTURE.match(match.string[match.start() - 1 : match.start()]) else match.group()
     return f"<U+{code:04X}>"
+
+
+def _is_spelling(match: re.Match[str]) -> bool:
+    """Whether a joiner stands where texts really have one: between pictures, or in a script that is written joined.
+
+    Anywhere else it hides something, and is shown.
+    """
+    text, at = match.string, match.start()
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    return any(before and after and pattern.match(before) and pattern.match(after) for pattern in (_PICTURE, _JOINED))
 
 
 def visible(text: str) -> str:

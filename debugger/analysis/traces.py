@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ..store.rows import TraceRow
 from .filter_fields import trace_filter
 from .filter_language import Filter
-from .text import clock, cost, count, duration, one_line, plural, width_of
+from .text import clock, cost, count, cut, duration, one_line, plural, width_of
 
 Sort: TypeAlias = Literal["started", "name", "took", "tokens", "cost", "errors"]
 
@@ -189,6 +189,18 @@ _OPERATIONS = ("invoke_workflow ", "invoke_agent ")
 def trace_name(name: str) -> str:
     """What a trace is called on the screen: what runs, without the operation that the span's name begins with."""
     return one_line(next((name[len(o) :] for o in _OPERATIONS if name.startswith(o) and len(name) > len(o)), name))
+
+
+def branches_text(family: Sequence[TraceRow], room: int) -> str:
+    """``↺ 2 branches: shorter prompt``: a recording's replays, with the names that they were given.
+
+    Args:
+        family: the recording and its replays.
+        room: cells for the names.
+    """
+    own, *others = (trace_name(row.name) for row in family)
+    names = ", ".join(name for name in dict.fromkeys(others) if name != own)
+    return f"↺ {plural(len(others), 'branch', 'branches')}{cut(f': {names}', room) if names else ''}"
 
 
 def trace_facts(row: TraceRow, room: int) -> list[str]:

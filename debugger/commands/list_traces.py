@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ._input import add_input, exit_code, load_input
 
 if TYPE_CHECKING:
-    from ..store import TraceRow
+    from ..store import Store, TraceRow
 
+_FEW_SPANS: Final = 2_000
+"""All of them are read and their traces restored in a moment."""
+_FIDELITY: Final = 9
+"""The column."""
 _ID_LENGTH: Final = 12
 _NAME_LEAST: Final = 16
 _FALLBACK_SIZE: Final = (120, 24)
@@ -21,6 +26,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument(
+        "--fidelity",
+        action="store_true",
+        help=f"say how exactly each trace can be restored, which is told unasked for up to {_FEW_SPANS:,} spans only "
+        "(with --json only when asked)",
+    )
 
 
 def run(args: Namespace) -> int:
@@ -30,22 +41,36 @@ def run(args: Namespace) -> int:
     store, summary = load_input(args)
     with store:
         traces = store.traces()
+        asked = args.fidelity or (not args.json and sum(row.spans for row in traces) <= _FEW_SPANS)
+        levels = {row.trace_id: _level(store, row.trace_id) for row in traces} if asked else None
     if not traces:
         sys.stderr.write("retrospan: the library is empty; `retrospan load FILE` brings a trace in\n")
     if args.json:
-        sys.stdout.write(dump([trace_to_json(row) for row in traces]) + "\n")
+        found = [trace_to_json(row) for row in traces]
+        for document in found if levels else ():
+            document["fidelity"] = levels[document["trace_id"]] if levels else None
+        sys.stdout.write(dump(found) + "\n")
     elif traces:
         width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
-        sys.stdout.write("\n".join(table(traces, width)) + "\n")
+        sys.stdout.write("\n".join(table(traces, width, levels)) + "\n")
     return exit_code(args, summary)
 
 
-def table(traces: list[TraceRow], width: int) -> list[str]:
-    """The list as lines of at most ``width`` cells; the name takes what the numbers leave."""
+def _level(store: Store, trace_id: str) -> str | None:
+    from ..analysis.fidelity import level_of
+
+    return level_of(lambda: store.events(trace_id), store.calls(trace_id), trace_id)
+
+
+def table(traces: list[TraceRow], width: int, levels: Mapping[str, str | None] | None = None) -> list[str]:
+    """The list as lines of at most ``width`` cells; the name takes what the numbers leave.
+
+    Args: levels: fidelity by trace id; without it there is no such column.
+    """
     from ..analysis.text import clock, cost, count, cut, duration, fit, one_line
     from ..analysis.traces import trace_name
 
-    heads = ("TRACE", "STARTED", "LENGTH", "SPANS", "LLM", "TOOLS", "ERRORS", "TOKENS IN/OUT", "COST")
+    heads = ("TRACE", "STARTED", "LENGTH", "SPANS", "LLM", "TOOLS", "ERRORS", "TOKENS IN/OUT", "COST", "FIDELITY")
     rows = [
         (
             one_line(row.trace_id)[:_ID_LENGTH],
@@ -57,18 +82,19 @@ def table(traces: list[TraceRow], width: int) -> list[str]:
             count(row.errors),
             f"{count(row.input_tokens)}/{count(row.output_tokens)}",
             cost(row.cost_nano_usd),
+            (levels or {}).get(row.trace_id) or "",
         )
         for row in traces
     ]
     wide = [max(len(line[i]) for line in (heads, *rows)) for i in range(len(heads))]
-    # On a narrow screen the columns that say least go first: cost, tools, model calls, start, tokens, length.
-    shown = list(range(len(heads)))
-    for column in (8, 5, 4, 1, 7, 2):
-        if sum(wide[i] + 2 for i in shown) + _NAME_LEAST > width:
+    # On a narrow screen the columns that say least go first: cost, tools, model calls, start, fidelity, tokens, length.
+    shown = list(range(len(heads) if levels else len(heads) - 1))
+    for column in (8, 5, 4, 1, _FIDELITY, 7, 2):
+        if column in shown and sum(wide[i] + 2 for i in shown) + _NAME_LEAST > width:
             shown.remove(column)
     name_width = max(width - sum(wide[i] + 2 for i in shown), _NAME_LEAST)
     out = []
     for line, name in zip((heads, *rows), ("NAME", *(trace_name(row.name) for row in traces)), strict=True):
-        cells = [fit(line[i], wide[i], right=i > 1) for i in shown]
+        cells = [fit(line[i], wide[i], right=1 < i < _FIDELITY) for i in shown]
         out.append(cut("  ".join([cells[0], fit(name, name_width), *cells[1:]]), width).rstrip())
     return out

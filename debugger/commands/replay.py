@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -220,8 +219,9 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
     on_ask = terminal_prompt() if "ask" in (job.mode, job.tools) else stop_here
     if among is None:
         _say_what_runs(recording, job)
-        if job.mode == "live":
-            _demand_sdks(recording, job)
+    if job.mode == "live":
+        _demand_sdks(recording, job)
+        if among is None:
             _agree_on_cost(_estimate(recording, job), args)
     with TemporaryDirectory(prefix="retrospan-") as folder:
         file = job.output or Path(folder) / "replay.otlp.jsonl"
@@ -294,22 +294,12 @@ def _say_what_runs(recording: Recording, job: ReplayJob) -> None:
 
 
 def _demand_sdks(recording: Recording, job: ReplayJob) -> None:
-    """Said before the start rather than by a rebuilt agent that fails midway; a program brings its own SDK.
-
-    Raises: ReplayError: the package is not installed by which the trace's model would be asked.
-    """
+    """Raises ReplayError: the package is not installed by which a rebuilt agent would ask the trace's model."""
     from ..replay.choice import find_program
-    from ..replay.entry import EntryPoint
-    from ..replay.plan import calls_after
-    from ..replay.reconstruct.live import lacking_extras
+    from ..replay.plan import lacking_sdks
 
-    if isinstance(find_program(recording, job), EntryPoint):
-        return
-    if lacking := lacking_extras(calls_after(recording, job), os.environ):
-        raise ReplayError(
-            f"a live replay of this trace needs {' and '.join(lacking)}, not installed here",
-            hint=f"pip install 'retrospan[{','.join(lacking)}]'",
-        )
+    if (fault := lacking_sdks(recording, job, find_program(recording, job))) is not None:
+        raise fault
 
 
 def _estimate(recording: Recording, job: ReplayJob) -> str:

@@ -86,7 +86,9 @@ def is_terminal() -> bool:
 
     Textual draws on standard error, so that has to be the terminal as well.
     """
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    stands = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    # One that moves no cursor would show the screen as a flood of escape sequences.
+    return stands and os.environ.get("TERM") != "dumb"
 
 
 def is_served() -> bool:

@@ -19,11 +19,11 @@ from ._item_ids import with_call_ids
 from ._join import join
 from ._plain import plain_logs, plain_span
 from ._promoter import Promoter
-from ._table import CONVENTIONS, FAMILIES, PROMOTED_KEYS, WHOLE, promote, read_facts, whole_of
+from ._table import CONVENTIONS, FAMILIES, KEYS_OF_SCOPES, PROMOTED_KEYS, WHOLE, promote, read_facts, whole_of
 from ._twins import FILLED, Narrow, Settled, merged, settle
 from ._view import Promoted, ScalarReader, View
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:4"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:5"
 """Changes when any convention would read a span in another way."""
 
 
@@ -66,6 +66,7 @@ __all__ = [
     "CONVENTIONS",
     "FAMILIES",
     "FILLED",
+    "KEYS_OF_SCOPES",
     "PROMOTED_KEYS",
     "VERSION",
     "WHOLE",

@@ -8,7 +8,7 @@ from typing import Any
 from runtime.messages import Known, Message, ToolDefinition, read_json
 
 from ._cut import mend_cut_json
-from .shapes import messages_of, parts_of, tool_definitions_of
+from .shapes import decoded, messages_of, parts_of, tool_definitions_of
 
 
 class Content:
@@ -50,8 +50,8 @@ class Content:
         return messages_of(value, role, self.known)
 
     def system(self, attributes: Mapping[str, Any], key: str) -> Message | None:
-        """System instructions: a list of parts, or text."""
-        value = self.value(attributes, key)
+        """System instructions: a list of parts, or text, which some producers write as JSON too."""
+        value = decoded(self.value(attributes, key))
         if value is None or value == [] or value == "":
             return None
         return Message("system", tuple(parts_of(value)))

@@ -1,7 +1,8 @@
-"""What a call's own span does not say but another span of its trace does: tool call ids, arguments by name, results.
+"""What a call's own span does not say but another span of its trace does: tool call ids, arguments, results, errors.
 
 The model's own tool call is the best witness of a tool's arguments; the next request to the model holds its result.
-What was taken from there is named in ``Call.inferred``. Where several calls fit equally, nothing is taken.
+What was taken from there is named in ``Call.inferred``. Where several calls fit equally, nothing is taken. Some
+producers write the parts of one call as spans below it: how a tool's execution failed, the tool calls of an answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, Final
 
 from runtime.messages import (
     Call,
+    ErrorInfo,
+    Message,
     ToolCallPart,
     ToolCallResponsePart,
     canonical_json,
@@ -23,6 +26,7 @@ _OWN: Final = frozenset((None, "retrospan", "rejelly"))
 ID: Final = "the tool call's id is that of the model's tool call"
 ARGUMENTS: Final = "the arguments are those of the model's tool call"
 RESULT: Final = "the result is the one in the next request to the model"
+MESSAGE: Final = "the error's message is what the next request told the model"
 
 
 @dataclass(slots=True)
@@ -37,7 +41,7 @@ class _Asked:
 
 def join(calls: Sequence[Call]) -> list[Call]:
     """The calls of one trace, in timeline order, with what others know of them."""
-    out = list(calls)
+    out = _with_parts_below(calls)
     open_tools = [i for i, call in enumerate(out) if call.kind == "tool" and call.convention not in _OWN]
     if not open_tools:
         return out
@@ -61,6 +65,33 @@ def join(calls: Sequence[Call]) -> list[Call]:
             if _needs_result(out[i], parts.get(i)):
                 out[i] = _with_result(out[i], results, nameless)
     return out
+
+
+def _with_parts_below(calls: Sequence[Call]) -> list[Call]:
+    """The calls with those of their parts that were written as spans below them."""
+    below: dict[str, list[Call]] = {}
+    for call in calls:
+        if call.kind == "other" and call.tool_call_id is not None and call.parent_span_id is not None:
+            below.setdefault(call.parent_span_id, []).append(call)
+    if not below:
+        return list(calls)
+    return [_with_parts(call, below[call.span_id]) if call.span_id in below else call for call in calls]
+
+
+def _with_parts(call: Call, parts: Sequence[Call]) -> Call:
+    if call.kind == "tool" and call.error is None and not call.has_result:
+        errors = [part.error for part in parts if part.error is not None and part.tool_call_id == call.tool_call_id]
+        return replace(call, error=errors[0], lost=None) if errors else call
+    asked = tuple(
+        ToolCallPart(part.tool_call_id, part.tool_name, part.arguments) for part in parts if part.tool_name is not None
+    )
+    said = call.output_messages
+    if call.kind != "llm" or not asked or said is None or len(said) != 1:
+        return call
+    if any(isinstance(part, ToolCallPart) for part in said[0].parts):
+        return call
+    answer = Message(said[0].role, (*said[0].parts, *asked), said[0].name, said[0].finish_reason)
+    return replace(call, output_messages=(answer,))
 
 
 def _asked(calls: Iterable[Call]) -> Iterable[_Asked]:
@@ -111,7 +142,12 @@ def _with_request(call: Call, part: ToolCallPart) -> Call:
 
 def _needs_result(call: Call, asked: ToolCallPart | None) -> bool:
     known = call.tool_call_id is not None or asked is not None
-    return known and not call.has_result and call.error is None and not call.aborted
+    return known and not call.has_result and not call.aborted and (call.error is None or _says_nothing(call.error))
+
+
+def _says_nothing(error: ErrorInfo) -> bool:
+    """No message, or one that only repeats the type."""
+    return error.message.strip() in ("", error.type)
 
 
 def _results(calls: Iterable[Call]) -> tuple[dict[str, Any], dict[bytes, list[Any]]]:
@@ -149,5 +185,15 @@ def _with_result(call: Call, results: Mapping[str, Any], nameless: Mapping[bytes
     if len(fits) != 1:
         return call
     result = parse_json_text(fits[0])
+    if call.error is not None:
+        return _with_message(call, call.error, result)
     lost = None if call.lost == "the result was not recorded" else call.lost
     return replace(call, result=result, has_result=True, lost=lost, inferred=(*call.inferred, RESULT))
+
+
+def _with_message(call: Call, error: ErrorInfo, told: Any) -> Call:
+    if isinstance(told, Mapping) and len(told) == 1 and "error" in told:
+        told = told["error"]
+    if not isinstance(told, str) or not told.strip():
+        return call
+    return replace(call, error=ErrorInfo(error.type, told), inferred=(*call.inferred, MESSAGE))

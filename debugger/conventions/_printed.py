@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runtime.messages import Message, Part, TextPart
 
@@ -15,6 +16,9 @@ SCOPES: Final = frozenset(("opentelemetry.instrumentation.openai_agents",))
 """The instrumentations that do so."""
 _STARTS: Final = ("ResponseFunctionToolCall(", "ResponseReasoningItem(", "{'annotations': ")
 _LONGEST: Final = 1_000_000
+_EXECUTION: Final = re.compile(
+    r"status='(success|failure)' result=(.*) error=(.*?)(?: updated_session_state=.*)?", re.DOTALL
+)
 
 
 def unprinted(messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
@@ -41,3 +45,66 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.List):
         return [_value(each) for each in node.elts]
     return ast.literal_eval(node)
+
+
+_CHAT: Final = re.compile(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, ")
+
+
+def chat_messages(printed: Any) -> list[dict[str, Any]] | None:
+    """Messages of Haystack in its own JSON form, from a list of printed ones; None where one cannot be read."""
+    if not isinstance(printed, list):
+        return None
+    messages: list[dict[str, Any]] = []
+    for each in printed:
+        found = _CHAT.match(each) if isinstance(each, str) and len(each) <= _LONGEST else None
+        if found is None:
+            return None
+        try:
+            # The role is the only value that Python does not print as it reads it.
+            fields = _value(ast.parse(f"ChatMessage({each[found.end() :]}", mode="eval").body)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+        meta = fields.get("_meta")
+        reason = meta.get("finish_reason") if isinstance(meta, dict) else None
+        content = fields.get("_content")
+        messages.append(
+            {
+                "role": found[1],
+                "content": [_chat_part(part) for part in content] if isinstance(content, list) else content,
+                "name": fields.get("_name"),
+                "finish_reason": reason,
+            }
+        )
+    return messages
+
+
+def _chat_part(part: Any) -> Any:
+    if isinstance(part, Mapping) and "tool_name" in part:
+        return {"tool_call": part}
+    return {"tool_call_result": part} if isinstance(part, Mapping) and "origin" in part else part
+
+
+class Execution(NamedTuple):
+    """How the call of a tool went, by an object of Agno that was printed."""
+
+    failed: bool
+    result: Any
+    error: str | None
+
+
+def execution(printed: Any) -> Execution | None:
+    """The printed object's fields; None where it is something else."""
+    if not isinstance(printed, str) or not printed.startswith("status='") or len(printed) > _LONGEST:
+        return None
+    found = _EXECUTION.fullmatch(printed)
+    if found is None:
+        return None
+    error = _literal(found[3])
+    return Execution(found[1] == "failure", _literal(found[2]), error if isinstance(error, str) else None)
+
+
+def _literal(printed: str) -> Any:
+    try:
+        return ast.literal_eval(printed)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return printed

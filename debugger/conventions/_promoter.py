@@ -14,7 +14,7 @@ import msgspec
 
 from . import genai
 from ._facts import first, first_whole, nano_usd
-from ._table import OTHER_SCOPES, PROMOTED_KEYS, promote, speaks_only_common
+from ._table import KEYS_OF_SCOPES, OTHER_SCOPES, PROMOTED_KEYS, promote, speaks_only_common
 from ._view import Promoted, Scalar, ScalarReader, View
 
 _SHAPES: Final = 2_000
@@ -61,12 +61,13 @@ class Promoter:
 
     def __init__(self) -> None:
         self._scalars = ScalarReader(PROMOTED_KEYS)
+        self._of_scopes = {scope: ScalarReader(keys) for scope, keys in KEYS_OF_SCOPES.items()}
         self._shapes: dict[tuple[str, ...], _Shape] = {}
 
     def of_text(self, attributes: str, scope_name: str, status_code: int, name: str) -> Promoted | None:
         """The facts of a span with these attributes as text; None where they are no list of keys and values."""
         try:
-            values = self._scalars.read(attributes)
+            values = self._of_scopes.get(scope_name, self._scalars).read(attributes)
         except (msgspec.DecodeError, RecursionError):
             return None
         return self.of_values(values, scope_name, status_code, name)

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from runtime.messages import parse_json_text
 
 from ._draft import Draft
@@ -18,6 +20,23 @@ from .shapes import decoded, tool_definitions_of
 _NO_PARAMETERS = frozenset(
     ("messages", "contents", "model", "tools", "input", "prompt", "system", "instructions", "docs", "output")
 )
+
+
+class _Inputs(msgspec.Struct, gc=False):
+    model: Any = None
+
+
+_inputs = msgspec.json.Decoder(_Inputs).decode
+
+
+def asked_model(inputs: Any) -> str | None:
+    """The model's name in a request that is written as JSON text; the rest of it is not kept."""
+    if type(inputs) is not str or '"model"' not in inputs:
+        return None
+    try:
+        return text(_inputs(inputs).model)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
 
 
 def details(value: Any) -> Mapping[str, Any]:

@@ -6,8 +6,11 @@ from collections.abc import Collection
 from typing import Final
 
 from . import (
+    agentops,
+    agentscope,
     braintrust,
     claude_code,
+    gemini_cli,
     genai,
     genkit,
     google_adk,
@@ -23,6 +26,7 @@ from . import (
     openinference,
     openlit,
     openllmetry,
+    promptflow,
     pydantic_ai,
     rejelly,
     retrospan,
@@ -48,8 +52,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
     haystack,
     spring_ai,
     claude_code,
+    gemini_cli,
+    agentscope,
     openinference,
     openllmetry,
+    agentops,
+    promptflow,
     mlflow,
     langfuse,
     logfire,
@@ -70,6 +78,13 @@ CONVENTIONS: Final[tuple[Named, ...]] = (*WHOLE, *FAMILIES)
 
 PROMOTED_KEYS: Final = frozenset().union(*(convention.keys for convention in CONVENTIONS)) | {"error.type"}
 """All attributes that any convention looks at while a span is loaded."""
+
+KEYS_OF_SCOPES: Final = {
+    scope: PROMOTED_KEYS | keys
+    for module in (gemini_cli, agentscope, openllmetry, promptflow)
+    for scope, keys in module.SCOPE_KEYS.items()
+}
+"""The same for scopes whose spans say in their content alone that a call failed: for the others it is not read."""
 
 _OTHERS: Final = FAMILIES[1:]
 _MARKS: Final = frozenset().union(*(w.marks for w in WHOLE), *(family.marks for family in _OTHERS))

@@ -18,6 +18,8 @@ _CALLS: Final = frozenset(("agent", "llm", "tool", "retriever", "embedding"))
 _NAME_ENDS: Final = (".run", ".workflow", ".agent", ".task", ".tool")
 _ANTHROPIC_SDK: Final = "com.anthropic.sdk."
 """The spans that Anthropic's SDK writes about its own requests."""
+_MCP_SDK: Final = "mcp-python-sdk"
+"""The spans that the SDK for MCP writes about its own requests; agents may put the server's name before the tool's."""
 _STREAMED: Final = "streaming response from"
 """How Logfire names the span that it writes after a stream has ended."""
 
@@ -256,8 +258,15 @@ def _is_same_call(outer: Narrow, inner: Narrow) -> bool:
         name = _agent(outer)
         return name is not None and name == _agent(inner)
     if outer.kind == "tool":
-        return outer.tool_name is not None and outer.tool_name == inner.tool_name and _other_source(outer, inner)
+        return _same_tool(outer, inner) and _other_source(outer, inner)
     return False
+
+
+def _same_tool(one: Narrow, other: Narrow) -> bool:
+    if one.tool_name is None or other.tool_name is None or _MCP_SDK not in (one.scope_name, other.scope_name):
+        return one.tool_name is not None and one.tool_name == other.tool_name
+    short, long = sorted((one.tool_name, other.tool_name), key=len)
+    return long.endswith(short) and not long[: len(long) - len(short)][-1:].isalnum()
 
 
 def _agent(span: Narrow) -> str | None:
@@ -321,7 +330,7 @@ def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind == "agent":
         return _agent(outer) is not None and _agent(outer) == _agent(inner)
     if outer.kind == "tool":
-        return outer.tool_name is not None and outer.tool_name == inner.tool_name
+        return _same_tool(outer, inner)
     counts = [(outer.input_tokens, inner.input_tokens), (outer.output_tokens, inner.output_tokens)]
     if inner.scope_name.startswith(_ANTHROPIC_SDK) and outer.input_tokens is not None:
         counts = counts[:1]  # of a stream OpenLLMetry adds up the counts that the SDK takes the last of

@@ -5,9 +5,10 @@ Counts of input tokens leave cached ones out, as the provider's own do. Source: 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
-from runtime.messages import CallKind
+from runtime.messages import CallKind, Message, TextPart, ToolCallResponsePart, parse_json_text
 
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
@@ -15,7 +16,7 @@ from ._record import fill_record
 from ._view import View, text
 
 name: Final = "claude_code"
-version: Final = 1
+version: Final = 2
 
 _TYPE: Final = "span.type"
 _PREFIX: Final = "claude_code."
@@ -28,6 +29,9 @@ NAMES: Final = Names(
     output_tokens=("output_tokens",),
     cost_usd=("cost_usd",),
 )
+_PIECES: Final = re.compile(r"(?:\A|\n\n---\n\n)\[(USER|TOOL RESULT: ([^\]\n]*))\]\n")
+"""What stands before each message of ``new_context``."""
+_GIVEN: Final = re.compile(r"\A\[TOOL INPUT: [^\]\n]*\]\n")
 
 marks: Final = frozenset((_TYPE,))
 scopes: Final = frozenset(("com.anthropic.claude_code.tracing", "com.anthropic.claude_code"))
@@ -55,16 +59,41 @@ def fill(draft: Draft) -> None:
     if draft.kind == "agent":
         fill_record(draft, attributes.get("user_prompt"), None)
     elif draft.kind == "llm":
-        fill_record(draft, draft.value("new_context"), draft.value("response.model_output"))
+        _fill_llm(draft)
         reason = draft.first_text("stop_reason")
         draft.finish_reasons = draft.finish_reasons or ((reason,) if reason else None)
     elif draft.kind == "tool":
-        fill_record(draft, draft.value("tool_input"), _output(draft))
-        draft.tool_call_id = draft.tool_call_id or draft.first_text("tool_use_id")
+        given = attributes.get("tool_input")
+        head = _GIVEN.match(given) if isinstance(given, str) else None
+        given = draft.value("tool_input") if head is None else parse_json_text(str(given)[head.end() :])
+        fill_record(draft, given, _output(draft))
+    draft.tool_call_id = draft.tool_call_id or draft.first_text("tool_use_id")
     if draft.cached_tokens is None:
         draft.cached_tokens = first_whole(attributes, ("cache_read_tokens",))
     draft.conversation_id = draft.conversation_id or draft.first_text("session.id")
     draft.error_message = draft.error_message or draft.first_text("error")
+
+
+def _fill_llm(draft: Draft) -> None:
+    """The request's new messages; those of the requests before are not written again."""
+    written = draft.attributes.get("new_context")
+    if draft.inputs is None and isinstance(written, str) and _PIECES.match(written):
+        draft.inputs = _new_messages(written)
+    if draft.attributes.get("new_context_truncated"):
+        draft.content.lose("new_context is cut off")
+    given = draft.value("new_context") if draft.inputs is None else None
+    fill_record(draft, given, draft.value("response.model_output"))
+
+
+def _new_messages(written: str) -> tuple[Message, ...]:
+    ahead, *pieces = _PIECES.split(written)
+    messages: list[Message] = [Message("user", (TextPart(ahead),))] if ahead else []
+    for said, call_id, content in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        if said == "USER":
+            messages.append(Message("user", (TextPart(content),)))
+        else:
+            messages.append(Message("tool", (ToolCallResponsePart(call_id, content),)))
+    return tuple(messages)
 
 
 def _output(draft: Draft) -> Any:

@@ -11,13 +11,13 @@ from typing import Any, Final
 from runtime.messages import CallKind
 
 from ._draft import Draft
-from ._facts import Facts, nano_usd
+from ._facts import Facts, nano_usd, provider_of
 from ._record import details, fill_record, first_count
 from ._view import View, text
-from .shapes import decoded
+from .shapes import decoded, tool_definitions_of
 
 name: Final = "langwatch"
-version: Final = 1
+version: Final = 2
 
 _TYPE: Final = "langwatch.span.type"
 _METRICS: Final = "langwatch.metrics"
@@ -35,9 +35,15 @@ _KINDS: Final[dict[str, CallKind]] = {
     "embedding": "embedding",
 }
 
+_PYTHON: Final = "langwatch"
+_VENDORS: Final = frozenset(
+    ("openai", "azure", "anthropic", "google", "gemini", "vertex_ai", "bedrock", "mistral", "cohere", "groq", "ollama")
+)
+"""The Python version writes the provider before the model's name; others may stand there where a user wrote it."""
+
 marks: Final = frozenset((_TYPE, "langwatch.input", "langwatch.output"))
 scopes: Final = frozenset[str]()
-keys: Final = frozenset((*marks, _METRICS, "error.type"))
+keys: Final = frozenset((*marks, _METRICS, "gen_ai.request.model", "error.type"))
 
 
 def recognises(view: View) -> bool:
@@ -53,6 +59,9 @@ def narrow(view: View, facts: Facts) -> None:
         facts.agent_name = facts.agent_name or view.name or None
     elif facts.kind == "tool":
         facts.tool_name = facts.tool_name or view.name or None
+    elif facts.kind == "llm" and facts.provider is None and view.scope_name == _PYTHON:
+        vendor, slash, _ = (text(get("gen_ai.request.model")) or "").partition("/")
+        facts.provider = provider_of(vendor) if slash and vendor in _VENDORS else None
     metrics = _value(get(_METRICS))
     metrics = metrics if isinstance(metrics, Mapping) else {}
     if facts.input_tokens is None:
@@ -68,8 +77,11 @@ def fill(draft: Draft) -> None:
     fill_record(draft, _value(draft.value("langwatch.input")), _value(draft.value("langwatch.output")))
     params = _value(draft.attributes.get("langwatch.params"))
     if draft.kind == "llm" and isinstance(params, Mapping):
+        if draft.tools is None and "tools" in params:
+            draft.tools = tool_definitions_of(params["tools"])
         for key, value in params.items():
-            draft.parameters.setdefault(key, value)
+            if key != "tools":
+                draft.parameters.setdefault(key, value)
     draft.conversation_id = (
         draft.conversation_id
         or draft.first_text("langwatch.thread.id", "langwatch.thread_id")

@@ -14,7 +14,7 @@ from runtime.messages import CallKind, Message, TextPart
 
 from ._draft import Draft
 from ._facts import Facts, nano_usd, provider_of
-from ._record import details, first_count
+from ._record import asked_model, details, first_count
 from ._view import View, text
 from .shapes import decoded, tool_definitions_of
 
@@ -47,15 +47,10 @@ scopes: Final = frozenset[str]()
 keys: Final = frozenset((_TYPE, _USAGE, _COST, _MODEL, _PROVIDER, _INPUTS, _OUTPUTS, "error.type"))
 
 
-class _Inputs(msgspec.Struct, gc=False):
-    model: Any = None
-
-
 class _Outputs(msgspec.Struct, gc=False):
     usage: Any = None
 
 
-_inputs = msgspec.json.Decoder(_Inputs).decode
 _outputs = msgspec.json.Decoder(_Outputs).decode
 
 
@@ -69,7 +64,7 @@ def narrow(view: View, facts: Facts) -> None:
     get = view.attributes.get
     facts.kind = facts.kind or _KINDS.get(str(decoded(get(_TYPE))).upper())
     if facts.model is None and facts.kind in ("llm", "embedding"):
-        facts.model = text(decoded(get(_MODEL))) or _asked_model(get(_INPUTS))
+        facts.model = text(decoded(get(_MODEL))) or asked_model(get(_INPUTS))
     facts.provider = facts.provider or provider_of(decoded(get(_PROVIDER)))
     if facts.kind == "agent":
         facts.agent_name = facts.agent_name or view.name or None
@@ -84,15 +79,6 @@ def narrow(view: View, facts: Facts) -> None:
         facts.output_tokens = first_count(usage, ("output_tokens", "completion_tokens"))
     if facts.cost_nano_usd is None:
         facts.cost_nano_usd = nano_usd(details(get(_COST)).get("total_cost"))
-
-
-def _asked_model(inputs: Any) -> str | None:
-    if type(inputs) is not str or '"model"' not in inputs:
-        return None
-    try:
-        return text(_inputs(inputs).model)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
 
 
 def _answered_usage(outputs: Any) -> Mapping[str, Any]:

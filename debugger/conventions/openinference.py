@@ -26,12 +26,13 @@ from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
+from ._printed import chat_messages
 from ._record import tool_result
 from ._view import View, text
 from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
 
 name: Final = "openinference"
-version: Final = 4
+version: Final = 5
 
 _KIND: Final = "openinference.span.kind"
 _KINDS: Final[dict[str, CallKind]] = {
@@ -57,6 +58,8 @@ _NAME_ENDS: Final = (".run", "._execute_core", ".kickoff", ".invoke", ".arun")
 """Method names that an agent's span name ends with."""
 _EVENT_PATH: Final = "metadata.path"
 _HANDOFF: Final = "handoff to "
+_HAYSTACK: Final = "openinference.instrumentation.haystack"
+"""It writes messages as Python prints them; what it has flattened lacks tool results and ids."""
 _ANSWERED: Final = ("llm.token_count.", "llm.output_messages.", "llm.choices.")
 _NO_PARAMETERS: Final = frozenset(
     (
@@ -306,6 +309,8 @@ def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:
         printed = value.startswith("<") and " object at 0x" in value
         is_error = side == "output" and draft.span.status_code == 2 and _tells_error(draft, value)
         return (Message(role, (TextPart(value),)),) if value and not printed and not is_error else None
+    if draft.span.scope_name == _HAYSTACK and isinstance(value, Mapping):
+        value = chat_messages(value.get("messages" if side == "input" else "replies")) or value
     return draft.content.messages_in(value, role) or None if isinstance(value, list | Mapping) else None
 
 
@@ -359,6 +364,7 @@ def _fill_tool(draft: Draft) -> None:
     output = draft.peek("output.value")
     if isinstance(output, Mapping) and {"raw_input", "raw_output"} <= output.keys():
         output = output["raw_output"]  # LlamaIndex's envelope of what the function gave back
+    output = _only_text(output)
     told = tool_result(output)
     if told.call_id is not None:  # LangChain's tool message, with the id of the call
         draft.tool_call_id = draft.tool_call_id or told.call_id
@@ -369,6 +375,14 @@ def _fill_tool(draft: Draft) -> None:
     elif isinstance(output, str):
         draft.error_message = output
     draft.tool_call_id = draft.tool_call_id or draft.first_text("tool.id", "tool_call.id")
+
+
+def _only_text(output: Any) -> Any:
+    """What a tool of an MCP server said, where it is one text: the model is told no more than that."""
+    block = output[0] if isinstance(output, list) and len(output) == 1 else output
+    if isinstance(block, Mapping) and set(block) == {"type", "text"} and block["type"] == "text":
+        return parse_json_text(block["text"])
+    return output
 
 
 def _by_name(arguments: Any) -> Any:

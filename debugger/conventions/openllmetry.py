@@ -13,12 +13,13 @@ from runtime.messages import CallKind, Message, Part, TextPart, ToolCallResponse
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole
 from ._flat import flat_items
+from ._printed import execution
 from ._record import tool_arguments, tool_result
 from ._view import View, text
 from .shapes import decoded, messages_of, tool_calls_of
 
 name: Final = "openllmetry"
-version: Final = 3
+version: Final = 4
 
 _KIND: Final = "traceloop.span.kind"
 _REQUEST_TYPE: Final = "llm.request.type"
@@ -35,6 +36,9 @@ _OLDEST: Final = Names(
 _STREAMING: Final = frozenset(("llm.is_streaming", "gen_ai.is_streaming"))
 _PROPERTIES: Final = "traceloop.association.properties."
 _FAILED: Final = "failure"
+_OUTPUT: Final = "traceloop.entity.output"
+_AGNO: Final = "opentelemetry.instrumentation.agno"
+_HAYSTACK: Final = "opentelemetry.instrumentation.haystack"
 _JAVASCRIPT: Final = "@traceloop/instrumentation-openai"
 
 marks: Final = frozenset(_MARKS)
@@ -42,6 +46,9 @@ scopes: Final = frozenset((_JAVASCRIPT,))
 keys: Final = _OLDEST.keys | frozenset(
     (*_MARKS, _ENTITY, "gen_ai.task.status", "gen_ai.completion.0.role", "error.type")
 )
+
+SCOPE_KEYS: Final = {_AGNO: frozenset((_OUTPUT,))}
+"""What only spans of a scope are asked for while they are loaded."""
 
 
 def recognises(view: View) -> bool:
@@ -63,8 +70,14 @@ def narrow(view: View, facts: Facts) -> None:
         facts.fill(view.attributes, Names(agent_name=(_ENTITY,)))
     elif facts.kind == "tool":
         facts.fill(view.attributes, Names(tool_name=(_ENTITY,)))
-    if get("gen_ai.task.status") == _FAILED and facts.error_type is None:
+    if facts.error_type is None and (get("gen_ai.task.status") == _FAILED or _failed_in_agno(view)):
         facts.error_type = "error"
+
+
+def _failed_in_agno(view: View) -> bool:
+    """Whether a tool of Agno failed: the span's status is good, and only the printed outcome tells."""
+    told = execution(view.attributes.get(_OUTPUT)) if view.scope_name == _AGNO else None
+    return told is not None and told.failed
 
 
 def fill(draft: Draft) -> None:
@@ -77,7 +90,7 @@ def fill(draft: Draft) -> None:
         if draft.input is None:
             draft.input = _entity(draft, "traceloop.entity.input")
         if draft.span.status_code != 2:
-            draft.take_result(_entity(draft, "traceloop.entity.output"))
+            draft.take_result(_entity(draft, _OUTPUT))
     draft.conversation_id = draft.conversation_id or draft.first_text(
         f"{_PROPERTIES}session_id", f"{_PROPERTIES}thread_id"
     )
@@ -126,6 +139,8 @@ def _fill_llm(draft: Draft) -> None:
             draft.content.lose("messages were dropped by a limit on the number of attributes")
         draft.inputs = _read(draft, prompts, "user")
     said = any(message.parts for message in draft.outputs or ())
+    if draft.span.scope_name == _HAYSTACK and draft.attributes.get("gen_ai.completion.0.content") == "replies":
+        said = True  # of a chat generator's answer it writes the name of the field alone
     if not said and (answers := _flat(attributes, "gen_ai.completion", "llm.completions")):
         draft.outputs = _answers(draft, answers)
         reasons = tuple(m.finish_reason for m in draft.outputs if m.finish_reason is not None)
@@ -173,7 +188,9 @@ def _message(item: Mapping[str, Any], default_role: str) -> Message:
 def _fill_tool(draft: Draft) -> None:
     given = draft.arguments if draft.arguments is not None else decoded(draft.attributes.get("traceloop.entity.input"))
     draft.arguments = tool_arguments(given)
-    told = tool_result(draft.result if draft.has_result else draft.attributes.get("traceloop.entity.output"))
+    written = draft.result if draft.has_result else draft.attributes.get(_OUTPUT)
+    ran = execution(written) if draft.span.scope_name == _AGNO else None
+    told = tool_result(written if ran is None else ran.error if ran.failed else ran.result)
     draft.tool_call_id = draft.tool_call_id or told.call_id
     if draft.span.status_code != 2 and draft.facts.error_type is None:
         draft.result, draft.has_result = told.value, told.value is not None or draft.has_result

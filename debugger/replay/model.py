@@ -113,6 +113,8 @@ class ReplayPlan:
     later_price: str = ""
     """What the calls of ``later_usage`` would cost by a price list, as a sentence; empty where nobody has asked one."""
     all_price: str = ""
+    lacking: str | None = None
+    """Why no model can be asked for real, in one sentence with a way on; None when one can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

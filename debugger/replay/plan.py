@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.messages import Call, Usage
 from runtime.snapshot import Snapshot
 
-from ..errors import EditError, EntryPointError
+from ..errors import EditError, EntryPointError, ReplayError
 from .choice import Program, find_program, shown
 from .edits import resolve
 from .entry import EntryPoint
@@ -39,6 +40,7 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         _, edits = resolve(recording, job, is_rebuilt=program is not None and not isinstance(program, EntryPoint))
     except EditError as fault:
         problem = f"{fault}; {fault.hint}" if fault.hint else str(fault)
+    lacking = None if program is None else lacking_sdks(recording, job, program)
     models, tools = answers_in(snapshot)
     all_models, all_tools = answers_in(recording.whole)
     later_models, later_tools = all_models - models, all_tools - tools
@@ -57,8 +59,29 @@ def plan_replay(recording: Recording, job: ReplayJob) -> ReplayPlan:
         edits=edits,
         later_usage=usage_of(calls_after(recording, job)),
         all_usage=usage_of(calls_after(recording, replace(job, span_id=None))),
+        lacking=None if lacking is None else f"{lacking}; {lacking.hint}",
     )
     return replace(plan, sentence=sentence_of(job, plan))
+
+
+def lacking_sdks(recording: Recording, job: ReplayJob, program: Program) -> ReplayError | None:
+    """Why the trace's models could not be asked for real, where packages for that are not installed.
+
+    To be told before the start, rather than by a rebuilt agent that fails midway. A program brings its own SDK.
+    """
+    if isinstance(program, EntryPoint):
+        return None
+    from .reconstruct.live import lacking_extras  # loads the models, which only a live replay needs
+
+    lacking = lacking_extras(calls_after(recording, job), os.environ)
+    return (
+        ReplayError(
+            f"a live replay of this trace needs {' and '.join(lacking)}, not installed here",
+            hint=f"pip install 'retrospan[{','.join(lacking)}]'",
+        )
+        if lacking
+        else None
+    )
 
 
 def answers_in(snapshot: Snapshot) -> tuple[int, int]:

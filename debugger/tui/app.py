@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
@@ -26,6 +27,9 @@ from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
 
+_READ_S: Final = 2.0
+"""A warning may come from work in the background, between two keys of somebody who types on."""
+
 
 class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     """Retrospan's screen.
@@ -44,6 +48,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {KeyCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
+    NOTIFICATION_TIMEOUT = 8
 
     def __init__(
         self,
@@ -75,6 +80,16 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         self.push_screen(TracesScreen(self.session, self._clock, self._start))
         for problem in self._settings.problems:
             self.notify(visible(problem), severity="warning", markup=False, timeout=12)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A notice goes with the next key; a warning only once it could be read, or with escape."""
+        if isinstance(event, events.Key):
+            read_before = time.time() - _READ_S
+            for notice in list(self._notifications):
+                is_news = notice.severity != "information" and notice.raised_at > read_before
+                if event.key == "escape" or not is_news:
+                    self._unnotify(notice)
+        await super().on_event(event)
 
     def action_help(self) -> None:
         """Explain the keys of the screen."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from textual.theme import Theme
 
 _DARK = {
-    "dim": "#7f8795",
+    "dim": "#969eac",
     "kind-agent": "#c4a1ff",
     "kind-llm": "#7fb0ff",
     "kind-tool": "#e6b673",
     "kind-retriever": "#5fd3bc",
-    "kind-other": "#98a0ae",
+    "kind-other": "#a6adba",
     "good": "#97d077",
     "bad": "#ff7385",
     "attention": "#f5c76b",
@@ -19,13 +19,13 @@ _DARK = {
     "number": "#e3a983",
     "heading": "#f0f2f6",
     "system-text": "#aab2c0",
-    "cursor": "#2b3a5c",
+    "cursor": "#24304d",
     "cursor-blurred": "#262a33",
-    "line": "#3a404c",
+    "line": "#4a5160",
 }
 
 _LIGHT = {
-    "dim": "#656b76",
+    "dim": "#5c626d",
     "kind-agent": "#6d31c9",
     "kind-llm": "#1657c4",
     "kind-tool": "#8a5200",
@@ -41,7 +41,7 @@ _LIGHT = {
     "system-text": "#4b515c",
     "cursor": "#cfdfff",
     "cursor-blurred": "#e4e5e8",
-    "line": "#c6c9cf",
+    "line": "#b3b7bf",
 }
 
 DARK = Theme(

@@ -10,7 +10,7 @@ from pathlib import Path
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
-from ..analysis.fidelity import OF_AGENTS, records_memory, trace_fidelity, with_conversation
+from ..analysis.fidelity import level_of, records_memory, with_conversation
 from ..analysis.places import Places, places_of
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..importers import LogRecord
@@ -94,10 +94,7 @@ class TraceReading(ABC):
     def fidelity(self, trace_id: str) -> str:
         """How faithful a trace is, in a word; empty where nothing of an agent is in it."""
         store = self._of(trace_id)
-        calls = store.calls(trace_id)
-        if not any(call.kind in OF_AGENTS for call in calls):
-            return ""
-        return trace_fidelity(store.events(trace_id), calls, trace_id).level
+        return level_of(lambda: store.events(trace_id), store.calls(trace_id), trace_id) or ""
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace. Raises RestoreError."""

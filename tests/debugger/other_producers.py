@@ -62,6 +62,11 @@ GEN_AI_PARTS = [
         {"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Lyon"}}]},
     {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"sky": "rain"}}]},
 ]  # fmt: skip
+GEMINI_CONTENTS = [
+    {"role": "user", "parts": [{"text": QUESTION}]},
+    {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "get_weather", "args": CITY}}]},
+    {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "get_weather", "response": SKY}}]},
+]
 SAID = [{"role": "assistant", "parts": [{"type": "text", "content": "Rain."}], "finish_reason": "stop"}]
 USED = {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2}
 TOOL_PARTS = [
@@ -157,6 +162,19 @@ MODEL_CALLS: dict[str, tuple[str, Span, str | None]] = {
         MODEL | {"span.type": "llm_request", "model": "m", "gen_ai.system": "anthropic", "input_tokens": 5,
                  "output_tokens": 2, "cache_read_tokens": 9, "stop_reason": "stop", "new_context": J(HISTORY),
                  "response.model_output": "Rain."}, "claude_code.llm_request"), "anthropic"),
+    "Gemini CLI": ("gemini_cli", span(
+        MODEL | USED | {"gen_ai.operation.name": "llm_call", "gen_ai.system_instructions": '"Be brief."',
+                        "gen_ai.input.messages": J(GEMINI_CONTENTS), "gen_ai.response.finish_reasons": '["stop"]',
+                        "gen_ai.output.messages": J([{"role": "model", "parts": [{"text": "Rain."}]}])},
+        "llm_call", scope_name="gemini-cli"), None),
+    "Haystack 3": ("haystack", span(
+        {"haystack.agent.step.llm.input": J({"messages": HAYSTACK, "tools": None}),
+         "haystack.agent.step.llm.output": J({"replies": [REPLY]})}, "haystack.agent.step.llm"), None),
+    "Prompt flow": ("promptflow", span(
+        {"framework": "promptflow", "span_type": "LLM", "function": "openai.resources.chat.Completions.create",
+         "inputs": J({"model": "m", "messages": HISTORY}), "output": J(COMPLETION), "llm.usage.prompt_tokens": 5,
+         "llm.usage.completion_tokens": 2, "llm.generated_message": J(ANSWER), "llm.response.model": "m"},
+        "openai_chat", scope_name="promptflow"), "openai"),
 }  # fmt: skip
 """Producer: the convention that is named, the span, the provider."""
 
@@ -196,6 +214,36 @@ TOOL_CALLS: dict[str, tuple[str, Span, str | None]] = {
     "Claude Code": ("claude_code", span(
         {"span.type": "tool", "tool_name": "t", "tool_use_id": "c1", "tool_input": '{"a": 1}'}, "claude_code.tool",
         events=events([("tool.output", {"output": '{"ok": true}'})])), "c1"),
+    "Claude Code, its own words": ("claude_code", span(
+        {"span.type": "tool", "tool_name": "t", "tool_use_id": "c1", "tool_input": '[TOOL INPUT: t]\n{"a":1}'},
+        "claude_code.tool", events=events([("tool.output", {"output": '{"ok": true}'})])), "c1"),
+    "Gemini CLI": ("gemini_cli", span(
+        {"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "t", "gen_ai.tool.call_id": "c1",
+         "gen_ai.input.messages": J({"callId": "c1", "name": "t", "args": {"a": 1}}),
+         "gen_ai.output.messages": J({"status": "success", "response": {"responseParts": [
+             {"functionResponse": {"id": "c1", "name": "t", "response": {"ok": True}}}]}})},
+        "tool_call", scope_name="gemini-cli"), "c1"),
+    "Haystack 3": ("haystack", span(
+        {"haystack.tool.name": "t", "haystack.agent.step.tool.input": '{"a": 1}',
+         "haystack.agent.step.tool.output": '{"ok": true}'}, "haystack.agent.step.tool"), None),
+    "AgentOps": ("agentops", span(
+        {"agentops.span.kind": "tool", "operation.name": "t", "agentops.tool.output": '{"ok": true}',
+         "agentops.tool.input": '{"args": [], "kwargs": {"a": 1}}'}, "t.tool"), None),
+    "AgentScope": ("agentscope", span(
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.id": "c1",
+         "gen_ai.tool.call.arguments": '{"a": 1}', "gen_ai.tool.call.result": J(
+             {"content": [{"type": "text", "text": '{"ok": true}'}], "state": "success", "id": "c1"})},
+        "execute_tool t", scope_name="agentscope"), "c1"),
+    "Prompt flow": ("promptflow", span(
+        {"framework": "promptflow", "span_type": "Tool", "function": "desk.t", "inputs": '{"a": 1}',
+         "output": '{"ok": true}'}, "t", scope_name="promptflow"), None),
+    "Claude Agent SDK": ("openinference", span(
+        {"openinference.span.kind": "TOOL", "tool.name": "t", "tool.id": "c1", "input.value": '{"a": 1}',
+         "output.value": J([{"type": "text", "text": '{"ok": true}'}])}, "t"), "c1"),
+    "OpenLLMetry, Agno": ("openllmetry", span(
+        {"traceloop.span.kind": "tool", "traceloop.entity.name": "t", "traceloop.entity.input": '{"a": 1}',
+         "traceloop.entity.output": "status='success' result={'ok': True} error=None updated_session_state=None"},
+        "t.tool", scope_name="opentelemetry.instrumentation.agno"), None),
 }  # fmt: skip
 """Producer: the convention that is named, the span, the id of the call where the span has it."""
 
@@ -214,6 +262,10 @@ KINDS_OF_SPANS: list[tuple[str, dict[str, Any], str, str]] = [
     ("Haystack", {"haystack.component.type": "InMemoryBM25Retriever"}, "x", "retriever"),
     ("Haystack", {"haystack.component.type": "PromptBuilder"}, "x", "chain"),
     ("Haystack", {"haystack.pipeline.input_data": "{}"}, "haystack.pipeline.run", "chain"),
+    ("Haystack", {"haystack.agent.step": 0}, "haystack.agent.step", "chain"),
+    ("AgentOps", {"agentops.span.kind": "agent", "operation.name": "desk"}, "desk.agent", "agent"),
+    ("AgentOps", {"agentops.span.kind": "session"}, "x", "chain"),
+    ("Prompt flow", {"framework": "promptflow", "span_type": "Function"}, "f", "chain"),
     ("LangSmith", {"langsmith.span.kind": "retriever", "gen_ai.operation.name": "embeddings"}, "x", "retriever"),
     ("LangSmith", {"langsmith.span.kind": "parser"}, "x", "chain"),
     ("LangWatch", {"langwatch.span.type": "agent"}, "desk", "agent"),

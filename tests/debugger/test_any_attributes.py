@@ -67,6 +67,10 @@ KINDS = st.sampled_from(
     + [{"langsmith.span.kind": k} for k in ("llm", "tool", "chain")]
     + [{"langwatch.span.type": k} for k in ("llm", "tool", "agent")]
     + [{"lmnr.span.type": k} for k in ("LLM", "TOOL")]
+    + [{"agentops.span.kind": k} for k in ("agent", "tool", "AgentOpsSpanKindValues.TOOL")]
+    + [{"gen_ai.request.streaming": False, "llm.request.type": "chat"}]
+    + [{"haystack.tool.name": "t"}, {"haystack.agent.step.llm.input": "{}"}]
+    + [{"framework": "promptflow", "span_type": k} for k in ("LLM", "Tool")]
     + [{"braintrust.span_attributes": J({"type": k})} for k in ("llm", "tool")]
     + [{"spring.ai.kind": "tool_call"}, {"span.type": "tool"}, {"span.type": "llm_request"}]
     + [{"gcp.vertex.agent.event_id": "e"}, {"model_request_parameters": "{}"}, {}]
@@ -138,5 +142,6 @@ def test_an_attribute_of_any_length_leaves_nothing_behind() -> None:
 def test_every_family_is_found_by_its_marks(family: Any) -> None:
     assert family.marks <= family.keys | family.marks
     assert family.marks <= PROMOTED_KEYS, "a mark that is not read while loading marks nothing"
-    view = View({key: "chat" for key in family.marks}, "", 0, "claude_code.tool")
+    scope = "" if family.marks else min(family.scopes)
+    view = View(dict.fromkeys(family.marks, "promptflow"), scope, 0, "claude_code.tool")
     assert family.recognises(view)

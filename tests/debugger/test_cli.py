@@ -355,3 +355,13 @@ def test_files_of_other_kinds_in_a_folder_are_one_issue_and_no_fault(
     assert out.err == ""
     assert main(["show", "--strict", str(tmp_path), str(tmp_path / "sub" / "0.py")]) == 1
     assert main(["show", "--strict", str(tmp_path / "sub")]) == 2
+
+
+def test_the_list_says_how_faithful_a_trace_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", str(LANGCHAIN)]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.endswith("COST  FIDELITY")
+    assert [text.split()[-1] for text in lines] == ["inferred", "inferred"]
+    assert main(["list", str(LANGCHAIN), "--json", "--fidelity"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(list(trace)[-1], trace["fidelity"]) for trace in listed] == [("fidelity", "inferred")] * 2

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from debugger.conventions import View, call_of, promote
-from runtime.messages import Call, TextPart, ToolCallPart, ToolCallResponsePart
+from debugger.conventions import KEYS_OF_SCOPES, PROMOTED_KEYS, View, call_of, promote
+from runtime.messages import Call, ErrorInfo, TextPart, ToolCallPart, ToolCallResponsePart
 from runtime.trace import Span, SpanEvent
 
 from .other_producers import KINDS_OF_SPANS, MODEL_CALLS, QUESTION, TOOL_CALLS
@@ -67,6 +67,82 @@ def test_kinds(producer: str, attributes: dict[str, Any], name: str, kind: str) 
     agree(whole, call)
     if kind == "agent" and producer != "Claude Code":
         assert call.agent_name == "desk"
+
+
+FAILED = {
+    "Gemini CLI": ({"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "t", "gen_ai.output.messages": J(
+        {"status": "error", "response": {"errorType": "gone", "responseParts": [
+            {"functionResponse": {"response": {"error": "no"}}}]}})}, "gemini-cli", "gone"),
+    "AgentScope": ({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.result": J(
+        {"content": [{"type": "text", "text": "no"}], "state": "error"})}, "agentscope", "error"),
+    "Haystack": ({"haystack.tool.name": "t", "haystack.tool.error": True,
+                  "haystack.agent.step.tool.output": J({"error": "no"})}, "haystack", "error"),
+    "OpenLLMetry, Agno": ({"traceloop.span.kind": "tool", "traceloop.entity.name": "t", "traceloop.entity.output":
+        "status='failure' result=None error='no' updated_session_state=None"},
+        "opentelemetry.instrumentation.agno", "error"),
+}  # fmt: skip
+"""Failures that the span's status does not tell: attributes, scope, the error's type."""
+
+
+@pytest.mark.parametrize("producer", FAILED)
+def test_a_failure_that_only_the_outcome_tells(producer: str) -> None:
+    attributes, scope, kind = FAILED[producer]
+    whole = span(attributes, "haystack.agent.step.tool" if producer == "Haystack" else "t", scope_name=scope)
+    call = call_of(whole)
+    assert (call.error, call.has_result) == (ErrorInfo(kind, "no"), False)
+    assert promote(View.of(whole)).error_type == kind, "the columns say it as well"
+    read_by_a_load = KEYS_OF_SCOPES.get(scope, PROMOTED_KEYS)
+    scalars = {key: value for key, value in attributes.items() if key in read_by_a_load}
+    assert promote(View(scalars, scope, 0, whole.name)).error_type == kind
+
+
+def test_the_new_messages_of_claude_code() -> None:
+    asked = "[USER]\nHow is it?\n\n---\n\n[TOOL RESULT: c1]\nRain.\n\n---\n\nwith a line of its own"
+    call = call_of(span({"span.type": "llm_request", "new_context": asked}, "claude_code.llm_request"))
+    assert [(m.role, m.parts) for m in call.input_messages or ()] == [
+        ("user", (TextPart("How is it?"),)),
+        ("tool", (ToolCallResponsePart("c1", "Rain.\n\n---\n\nwith a line of its own"),)),
+    ]
+    assert call.lost == "the answer was not recorded"
+
+
+def test_messages_that_haystack_printed() -> None:
+    told = "ChatMessage(_role=<ChatRole.TOOL: 'tool'>, _content=[ToolCallResult(result=\"it's 14\", origin=ToolCall(" \
+           "tool_name='f', arguments={'a': 1}, id='c1'), error=False)], _name=None, _meta={})"  # fmt: skip
+    asks = "ChatMessage(_role=<ChatRole.ASSISTANT: 'assistant'>, _content=[TextContent(text='Well'), ToolCall(" \
+           "tool_name='f', arguments={'a': 1}, id='c1')], _meta={'finish_reason': 'tool_calls'})"  # fmt: skip
+    attributes = {"openinference.span.kind": "LLM", "input.value": J({"messages": [told]}),
+                  "output.value": J({"replies": [asks]})}  # fmt: skip
+    call = call_of(span(attributes, scope_name="openinference.instrumentation.haystack"))
+    assert [part.response for part in parts(call, ToolCallResponsePart)] == ["it's 14"]
+    assert call.output_messages is not None
+    assert call.output_messages[0].parts == (TextPart("Well"), ToolCallPart("c1", "f", {"a": 1}))
+    assert call.finish_reasons == ("tool_calls",)
+    attributes["input.value"] = J({"messages": ["ChatMessage(_role=<ChatRole.TOOL: 'tool'>, _content=[<x>])"]})
+    unread = call_of(span(attributes, scope_name="openinference.instrumentation.haystack"))
+    assert len(parts(unread, TextPart)) == 1, "what cannot be read stays as it was printed"
+
+
+def test_the_python_version_of_langwatch_writes_the_provider_before_the_model() -> None:
+    offered = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    attributes = {"langwatch.span.type": "llm", "gen_ai.request.model": "openai/m",
+                  "langwatch.params": J({"temperature": 0, "tools": offered})}  # fmt: skip
+    call = call_of(span(attributes, scope_name="langwatch"))
+    assert (call.provider, call.parameters) == ("openai", {"temperature": 0})
+    assert [tool.name for tool in call.tool_definitions or ()] == ["f"]
+    assert call_of(span(attributes | {"gen_ai.request.model": "acme/m"}, scope_name="langwatch")).provider is None
+
+
+def test_a_stream_of_prompt_flow_ends_with_its_counts() -> None:
+    chunks = [{"choices": [{"delta": {"content": "Rain."}, "finish_reason": "stop"}]},
+              {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}]  # fmt: skip
+    attributes = {"framework": "promptflow", "span_type": "LLM", "output": J(chunks),
+                  "llm.generated_message": J({"role": "assistant", "content": "Rain."})}  # fmt: skip
+    whole = span(attributes, scope_name="promptflow")
+    call = call_of(whole)
+    assert (call.usage.input_tokens, call.usage.output_tokens, call.finish_reasons) == (5, 2, ("stop",))
+    assert [part.content for part in parts(call, TextPart, "output_messages")] == ["Rain."]
+    agree(whole, call)
 
 
 def test_plain_completions_and_old_function_calls() -> None:

@@ -87,6 +87,18 @@ def test_a_tool_twice_has_the_error_of_its_twin() -> None:
     assert calls[0].error is not None
 
 
+def test_the_request_to_an_mcp_server_is_the_tool_of_the_agent() -> None:
+    def tool(number: int, name: str, scope: str, at: int = 0, ms: int = 10) -> Span:
+        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        return span(attributes, f"tools/call {name}", number=number, scope_name=scope, at=at, ms=ms)
+
+    sdk = "mcp-python-sdk"
+    assert kinds(tool(1, "mcp__desk__book", "a"), tool(2, "book", sdk, 1, 5)) == ["tool", "chain"]
+    assert kinds(tool(1, "notebook", "a"), tool(2, "book", sdk, 1, 5)) == ["tool", "tool"], "another tool"
+    assert kinds(tool(1, "mcp__desk__book", "a"), tool(2, "book", "b", 1, 5)) == ["tool", "tool"], "not of the SDK"
+    assert kinds(tool(1, "book", sdk)) == ["tool"], "the only span of the call"
+
+
 def test_a_stream_of_logfire_is_one_call() -> None:
     request = {
         "logfire.msg_template": "Chat Completion with {request_data[model]!r}",
@@ -142,6 +154,28 @@ def test_a_result_is_found_in_the_next_request() -> None:
     _, call, _ = calls_of([asking(("c1", "t", {})), span(tool, number=2, at=20), later], {})
     assert (call.result, call.has_result, call.lost) == ({"ok": 1}, True, None)
     assert "the next request" in call.inferred[-1]
+
+
+def test_a_failure_without_a_message_says_what_the_next_request_told() -> None:
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.id": "c1",
+            "error.type": "TOOL_ERROR"}  # fmt: skip
+    told = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"error": "closed"}}]}]
+    later = span(OP | {"gen_ai.input.messages": J(told)}, number=3, at=40)
+    for message, want in (("TOOL_ERROR", "closed"), ("", "closed"), ("said", "said")):
+        failed = span(tool, number=2, at=20, status_code=2, status_message=message)
+        _, call, _ = calls_of([asking(("c1", "t", {})), failed, later], {})
+        assert call.error is not None
+        assert (call.error.type, call.error.message, call.has_result) == ("TOOL_ERROR", want, False)
+
+
+def test_the_failure_of_an_execution_below_is_that_of_the_tool() -> None:
+    tool = {"span.type": "tool", "tool_name": "t", "tool_use_id": "c1"}
+    ran = {"span.type": "tool.execution", "tool_use_id": "c1", "success": False, "error": "no such file"}
+    whole = [span(tool, "claude_code.tool", number=1), span(ran, "claude_code.tool.execution", number=2, **child(1))]
+    call, _ = calls_of(whole, {})
+    assert (call.error and call.error.message, call.lost) == ("no such file", None)
+    of_another = span(ran | {"tool_use_id": "c2"}, "claude_code.tool.execution", number=2, **child(1))
+    assert calls_of([whole[0], of_another], {})[0].error is None
 
 
 def test_a_restored_frame_says_what_was_taken_from_elsewhere() -> None:

@@ -36,7 +36,7 @@ KINDS = [
 ]
 STREAMED = KINDS[:3]
 PLAIN = [*[pytest.param(*kind, marks=pytest.mark.thorough) for kind in STREAMED], *KINDS[3:]]
-"""Streams hold all that a plain answer does, so ordinary runs ask the SDKs for streams alone."""
+"""Ordinary runs ask the SDKs for streams alone: answers in one piece are the tests of the endpoint's."""
 
 
 @cache

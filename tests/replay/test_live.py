@@ -116,7 +116,7 @@ def test_a_command_that_fails_is_a_failed_tool_with_its_last_words(tmp_path):
         asyncio.run(tools["look"]({}))
 
 
-def test_a_missing_sdk_is_said_in_one_line_before_the_cost(monkeypatch, capsys):
+def test_a_missing_sdk_is_said_in_one_line_before_the_cost(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(live, "find_spec", lambda name: None)
     sample = Path(__file__).parents[2] / "sample_traces" / "vercel_ai.otlp.jsonl"
     trace = "550ee247e074"
@@ -127,6 +127,11 @@ def test_a_missing_sdk_is_said_in_one_line_before_the_cost(monkeypatch, capsys):
     assert [line for line in said.err.splitlines() if "not installed" in line or "pip install" in line] == [
         "retrospan: a live replay of this trace needs openai, not installed here; pip install 'retrospan[openai]'"
     ]
+    folder = tmp_path / "several"
+    folder.mkdir()
+    (folder / "a.otlp.jsonl").write_bytes(sample.read_bytes())
+    assert main(["replay", str(folder), "--mode", "live", "--yes"]) == 1
+    assert f"trace {trace}: a live replay of this trace needs openai" in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):

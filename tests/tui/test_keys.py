@@ -252,5 +252,15 @@ def test_ctrl_c_again_and_again_says_how_to_leave_once():
         await desk.press(*["ctrl+c"] * 5)
         assert desk.app.is_running
         assert len(desk.app._notifications) == 1
+        # It stands where the keys are, not over what is read, and goes with the next key.
+        assert desk.screen.splitlines()[-1].startswith("▌q leaves Retrospan.")
+        assert "q quit" not in desk.screen
+        await desk.press("down")
+        assert "q quit" in desk.screen.splitlines()[-1]
+        desk.app.notify("from afar", severity="warning")
+        await desk.press("down")
+        assert "from afar" in desk.screen.splitlines()[-1]
+        await desk.press("escape")
+        assert not desk.app._notifications
 
     drive(FakeSession(), scene, NARROW)

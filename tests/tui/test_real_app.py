@@ -31,12 +31,12 @@ def test_open_move_restore_before_and_after_replay_save_and_see_the_result(tmp_p
         await desk.press("b")
         assert "state before book_museum" in desk.screen
         assert "● travel_desk  ◌ running  ◆2 ▲2" in desk.screen
-        assert "2 model calls and 2 tool calls" in desk.screen
         await desk.press("a")
         assert "state after book_museum" in desk.screen
         assert "● travel_desk  ◌ running  ◆2 ▲3" in desk.screen
         await desk.press("b", "r")
         assert "travel_desk.py:travel_desk" in desk.screen
+        assert "2 model calls and 2 tool calls" in desk.screen
         await desk.press("enter")
         assert "came to the cut" in desk.screen
         assert desk.screen.count("✓ hit") == 4
@@ -93,7 +93,7 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         assert "convert_currency" in desk.screen
         await desk.press("E")
         assert "Change something and run on" in desk.screen
-        await desk.press("enter", "ctrl+a", "9", "9", "tab", "down", "up")
+        await desk.press("ctrl+a", "9", "9", "tab", "down", "up")
         assert desk.app.screen.query_one(TextArea).text.startswith("99"), (
             "what was typed is kept while others are looked at"
         )
@@ -118,7 +118,7 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
 
 def test_a_fork_may_ask_for_what_the_recording_lacks():
     async def scene(desk: Desk) -> None:
-        await desk.press("enter", "down", "E", "enter", "x", "ctrl+s", "m", "m")
+        await desk.press("enter", "down", "E", "x", "ctrl+s", "m", "m")
         assert "asks you for the model's answer" in " ".join(desk.screen.split())
         await desk.pilot.press("enter")
         await desk.until(lambda: "What comes of this call?" in desk.screen)

@@ -62,6 +62,23 @@ def test_the_dialog_follows_its_options():
     assert [job.span_id for job in session.jobs] == [f"{2:016x}", None], "w and w again is the state that is seen"
 
 
+def test_a_live_replay_without_its_sdk_is_not_started():
+    async def scene(desk: Desk) -> None:
+        lacking = "this needs openai, not installed here"
+        desk.app.session.the_plan = replace(desk.app.session.the_plan, lacking=lacking)
+        await desk.press("enter", "r")
+        assert lacking not in text_of_dialog(desk), "a strict replay asks nobody"
+        await desk.press("m")
+        assert f"! {lacking}" in text_of_dialog(desk)
+        await desk.press("enter")
+        assert f"Not started: {lacking}" in desk.screen
+        assert desk.app.session.jobs == []
+        await desk.press("m", "m", "enter")
+        assert len(desk.app.session.jobs) == 1
+
+    drive(FakeSession(), scene, NARROW)
+
+
 def test_enter_on_the_report_unfolds_a_folded_text_and_else_opens_the_replay():
     def long_report(job):
         return replace(same_report(job), printed=tuple(f"line {n}" for n in range(60)))

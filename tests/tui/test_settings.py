@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from debugger.tui.app import RetrospanApp
-from debugger.tui.keymap import all_bindings
+from debugger.tui.keymap import TITLES, all_bindings, display
 from debugger.tui.screens.notes import HelpScreen
 from debugger.tui.settings import Settings, read_settings, usable_keys
 from tests.tui.driver import NARROW, Desk
@@ -94,11 +94,14 @@ def test_the_theme_is_remembered_beside_what_else_stands_there(tmp_path):
     assert "# mine" in Path(path).read_text(encoding="utf-8")
 
 
-def test_the_page_lists_the_names_of_all_keys():
+def test_the_page_lists_all_keys_as_they_are():
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"^\| `([a-z]+\.[a-z0-9_]+)` \|", page, re.MULTILINE))
-    assert len(told) > 100
-    assert told <= {binding.id for binding in all_bindings()}
+    told = [line for line in page.splitlines() if re.match(r"\| `[a-z]+\.", line)]
+    shown = [(b.id, " ".join(f"`{display(key)}`" for key in b.key.split(",")), b.description) for b in all_bindings()]
+    assert sorted(told) == sorted(f"| `{id_}` | {keys} | {words} |" for id_, keys, words in shown)
+    assert {line[4:].capitalize() for line in page.splitlines() if line.startswith("### ")} == {
+        title.capitalize() for title in TITLES.values()
+    }
 
 
 # A single letter, or the name of a key, that stands alone in a sentence.

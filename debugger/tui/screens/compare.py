@@ -13,7 +13,7 @@ from ...analysis.compare import Comparison, compare_traces
 from ...analysis.compare_view import call_document, counts_text, totals_line
 from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.text import clock
+from ...analysis.text import clock, width_of
 from ...analysis.traces import trace_name
 from ...store.notebook import Note
 from ...store.rows import TraceRow
@@ -79,17 +79,22 @@ class CompareScreen(PinningScreen):
             sign = "↺ " if row.origin_trace_id is not None else ""
             yield Run(f"{sign}{trace_name(row.name)}", "strong")
             yield Run(f" {clock(row.start_unix_nano)}", "dim")
-        if self.comparison is not None:
-            same = self.comparison.is_same
-            yield Run("   ✓ the same" if same else f"   {counts_text(self.comparison)}", "good" if same else "warning")
-        elif self._has_failed:
+        if self._has_failed:
             yield Run("   ✗ not compared", "error")
-        else:
+        elif self.comparison is None:
             yield Run("   comparing…", "warning")
 
     def header_right(self) -> Iterable[Drawable]:
-        """Which difference the cursor is at."""
-        yield Run(f"{self.calls.position} ", "warning")
+        """How many calls of each sort there are, where there is room."""
+        if self.comparison is not None and not self.comparison.is_same:
+            yield Run(f"{counts_text(self.comparison)} ", "warning")
+
+    def _outcome(self) -> Drawable:
+        """How they came out, and which difference the cursor is at."""
+        found = self.comparison
+        if found is None:
+            return Run("")
+        return Run("✓ the same ", "good") if found.is_same else Run(f"{self.calls.position} ", "warning")
 
     def on_mount(self) -> None:
         """Read both."""
@@ -99,11 +104,21 @@ class CompareScreen(PinningScreen):
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
     def on_resize(self) -> None:
-        """Columns follow the width."""
+        """Columns and totals follow the width."""
         self.call_after_refresh(self._draw_columns)
+        self.call_after_refresh(self._draw_totals)
 
     def _draw_columns(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.calls.header_pieces()
+
+    def _draw_totals(self) -> None:
+        line, found, outcome = self.query_one("#totals", OneLine), self.comparison, self._outcome()
+        if found is not None:
+            wide = totals_line(found.left, found.right)
+            room = self.size.width - width_of(outcome.text) - 3
+            said = wide if width_of(wide) <= room else totals_line(found.left, found.right, room)
+            line.pieces = (Run(f" {said}", "dim"),)
+        line.right = (outcome,)
 
     def _compare(self, pair: tuple[str, str]) -> Comparison:
         left, right = pair
@@ -117,8 +132,9 @@ class CompareScreen(PinningScreen):
 
     def _compared(self, _: tuple[str, str], found: Comparison) -> None:
         self.comparison = found
+        self.draw_header()
         self.calls.show(found)
-        self.query_one("#totals", OneLine).pieces = (Run(f" {totals_line(found.left, found.right)}", "dim"),)
+        self._draw_totals()
         self._show_call()
 
     def _not_compared(self, _: tuple[str, str], error: Exception) -> None:
@@ -136,7 +152,7 @@ class CompareScreen(PinningScreen):
     def _show_call(self) -> None:
         row = self.calls.selected
         self.detail.show(Document() if row is None else call_document(row))
-        self.draw_header()
+        self._draw_totals()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click goes to the differences."""
@@ -176,6 +192,7 @@ class CompareScreen(PinningScreen):
         self.left, self.right = self.right, self.left
         self.comparison = None
         self.draw_header()
+        self._draw_totals()
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
     def action_back(self) -> None:

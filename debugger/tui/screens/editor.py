@@ -17,7 +17,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.text import visible
+from ...analysis.text import ONE_LINE_LIMIT, visible, width_of
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
@@ -74,6 +74,17 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         return [self]
 
 
+_PATH_CELLS: Final = 22
+_EMPTY: Final = {
+    "messages[+]": "a message more, at the end of the request",
+    "answer.text": "what the model is taken to have answered",
+    "error": "the tool fails with this",
+    "next": "a message after the end, to the agent that the trace implies",
+    "schema": "the JSON schema of the answer",
+}
+"""What a path is for where nothing stands there."""
+
+
 class ForkScreen(EditorScreen[Edit | None]):
     """Answers with the change that a fork begins with, or None.
 
@@ -92,15 +103,21 @@ class ForkScreen(EditorScreen[Edit | None]):
         """What was typed for paths that are not shown now."""
 
     def above(self) -> ComposeResult:
-        """The paths to choose from."""
-        shown = (f"{visible(path)}  {' '.join(visible(text).split())[:60]}" for path, text in self._choices)
-        yield OptionList(*(Option(Text(line, no_wrap=True)) for line in shown), id="editor-paths")
+        """The paths to choose from, each with what stands there, or else what it is for."""
+        shown = [visible(path) for path, _ in self._choices]
+        room = min(max(map(width_of, shown), default=0), _PATH_CELLS)
+        lines = []
+        for path, (_, text) in zip(shown, self._choices, strict=True):
+            words = Text(" ".join(visible(text[:ONE_LINE_LIMIT]).split()) or _EMPTY.get(path, "(empty)"))
+            words.stylize("" if text else "dim")
+            lines.append(Text.assemble(path.ljust(room + len(path) - width_of(path)), "  ", words))
+        yield OptionList(*map(Option, lines), id="editor-paths")
 
     def on_mount(self) -> None:
-        """Begin with the first path."""
+        """Begin with the text of the first path."""
         super().on_mount()
-        self.query_one(OptionList).focus()
         self._choose(0)
+        self.area.focus()
 
     def _choose(self, at: int) -> None:
         if at != self._at:

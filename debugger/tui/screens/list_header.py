@@ -20,7 +20,7 @@ def receiver_pieces(status: Status, key: str) -> Iterable[Drawable]:
     if status.state == "listening":
         yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
         rate = f", {status.spans_per_second:,.0f}/s" if status.spans_per_second >= 1 else ""
-        yield Run(f"  {plural(status.spans, 'span')}{rate}", "dim")
+        yield Run(f"  {plural(status.spans, 'span')} received{rate}", "dim")
     else:
         yield Run(f"   receiver: {status.state}…", "warning")
     if status.problem:

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from ...analysis.replay_view import question_document
+from ...analysis.text import visible
 from ...replay.model import Mode, ReplayJob, ReplayPlan
 from ...replay.plan import sentence_of, without_cut
 from ..keymap import bindings
@@ -122,6 +123,9 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
     def action_start(self) -> None:
         """Start the replay. The user has seen what runs, so an entry point of the trace's own is now named by them."""
         if self.plan.problem:
+            return
+        if self.job.mode == "live" and self.plan.lacking is not None:
+            self.notify(f"Not started: {visible(self.plan.lacking)}", severity="warning", markup=False)
             return
         if not self.plan.trusted and self.job.agent is None:
             self.job = replace(self.job, agent=self.plan.entry_point)

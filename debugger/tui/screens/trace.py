@@ -21,7 +21,7 @@ from ...analysis.request_view import events_document, request_document
 from ...analysis.rhythm import Rhythm, rhythm_of
 from ...analysis.text import duration, plural, width_of
 from ...analysis.timeline import Axis, zoomed
-from ...analysis.traces import trace_facts, trace_name
+from ...analysis.traces import branches_text, trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest, context_growth
 from ...store.rows import TraceRow
 from ..keymap import bindings
@@ -191,8 +191,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             yield Run((f"replay {at} of {total}" if at else "replay") + ended, "good")
             yield Run(f" ({self.key('trace.branch')}) " if total else " ", "dim")
         else:
-            yield Run("recorded", "strong")
-            yield Run(f" ↺ {total} {'branch' if total == 1 else 'branches'} ({self.key('trace.branch')}) ", "good")
+            said = branches_text(self.family, self.size.width // 4 if self.size.width >= NARROW else 0)
+            yield from (Run("recorded", "strong"), Run(f" {said} ({self.key('trace.branch')}) ", "good"))
 
     def draw_time(self) -> None:
         """Draw what shows the window of time: the ruler and the minimap."""

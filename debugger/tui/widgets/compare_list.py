@@ -11,9 +11,11 @@ from ...analysis.text import duration, fit
 from .drawn import Drawable, Drawn, Run, key_for
 
 _TOOK = 9
-_PARTS = 24
+_PARTS, _MOST_PARTS = 24, 40
 _WIDE = 70
 """Cells from which on there is room for what differs."""
+_TIMES = 100
+"""Cells from which on there is room for how long each call took; below, the lower pane tells it."""
 
 
 class CompareList(Drawn):
@@ -69,14 +71,16 @@ class CompareList(Drawn):
         self.cursor = place
         return True
 
-    def _widths(self, width: int) -> tuple[int, int]:
-        parts = _PARTS if width >= _WIDE else 0
-        return max((width - parts - 2 * _TOOK - 8) // 2, 8), parts
+    def _widths(self, width: int) -> tuple[int, int, int]:
+        """Cells of a name, of a time, and of what differs; 0 where that is left out."""
+        parts = min(max(_PARTS, width // 4), _MOST_PARTS) if width >= _WIDE else 0
+        took = _TOOK if width >= _TIMES else 0
+        return max((width - parts - 2 * took - 8) // 2, 8), took, parts
 
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names."""
-        half, parts = self._widths(max(self.scrollable_content_region.width - 1, 0))
-        took = fit("took", _TOOK, right=True)
+        half, room, parts = self._widths(max(self.scrollable_content_region.width - 1, 0))
+        took = fit("took", room, right=True)
         out = [Run("   " + fit("left", half) + took + "   ", "dim"), Run(fit("right", half) + took, "dim")]
         return (*out, Run("  differs in", "dim")) if parts else tuple(out)
 
@@ -87,7 +91,7 @@ class CompareList(Drawn):
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """Sign, the call on the left, the call on the right, what differs."""
         shown = self.rows[row]
-        half, parts = self._widths(width)
+        half, took, parts = self._widths(width)
         sign, glyph, name = row_head(shown)
         step = "  " if parts and half > 36 else " "
         out: list[Drawable] = [sign]
@@ -95,7 +99,7 @@ class CompareList(Drawn):
             # Each side has its own name: another model may stand for the one on the left.
             text = f"{step * min(shown.depth, 12)}{glyph.text}{label_of(call)}" if call else ""
             out.append(Run(fit(text, half), "dim" if shown.status == "same" else name.style))
-            out.append(Run(fit(duration(call.duration_ns) if call else "", _TOOK, right=True) + "   ", "dim"))
+            out.append(Run(fit(duration(call.duration_ns) if call else "", took, right=True) + "   ", "dim"))
         return (*out, Run(fit(parts_text(shown), parts), sign.style)) if parts else out
 
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
