@@ -78,6 +78,24 @@ def chat_messages(printed: Any) -> list[dict[str, Any]] | None:
     return messages
 
 
+_FUNCTION: Final = ", function=<"
+
+
+def offered_tools(printed: Any) -> list[Any] | None:
+    """Haystack's tools as objects, from a list of printed ones; None where one cannot be read."""
+    tools: list[Any] = []
+    for each in printed if isinstance(printed, list) else ():
+        if not isinstance(each, str) or not each.startswith("Tool(name=") or len(each) > _LONGEST:
+            return None
+        try:
+            # What comes behind the schema is the function, which cannot be read and is not sent to the model.
+            fields = _value(ast.parse(f"{each.partition(_FUNCTION)[0]})", mode="eval").body)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+        tools.append(fields)
+    return tools or None
+
+
 def _chat_part(part: Any) -> Any:
     if isinstance(part, Mapping) and "tool_name" in part:
         return {"tool_call": part}

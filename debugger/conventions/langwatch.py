@@ -60,8 +60,9 @@ def narrow(view: View, facts: Facts) -> None:
     elif facts.kind == "tool":
         facts.tool_name = facts.tool_name or view.name or None
     elif facts.kind == "llm" and facts.provider is None and view.scope_name == _PYTHON:
-        vendor, slash, _ = (text(get("gen_ai.request.model")) or "").partition("/")
-        facts.provider = provider_of(vendor) if slash and vendor in _VENDORS else None
+        vendor, slash, model = (text(get("gen_ai.request.model")) or "").partition("/")
+        if slash and vendor in _VENDORS:
+            facts.provider, facts.model = provider_of(vendor), model or facts.model
     metrics = _value(get(_METRICS))
     metrics = metrics if isinstance(metrics, Mapping) else {}
     if facts.input_tokens is None:

@@ -26,7 +26,7 @@ from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
-from ._printed import chat_messages
+from ._printed import chat_messages, offered_tools
 from ._record import tool_result
 from ._view import View, text
 from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
@@ -200,6 +200,10 @@ def _fill_llm(draft: Draft) -> None:
     if draft.tools is None and (tools := flat_items(draft.attributes, "llm.tools")):
         schemas = [item["tool"].get("json_schema") if isinstance(item, Mapping) else item for item in _tools(tools)]
         draft.tools = tuple(tool_definition_of(schema) for schema in schemas)
+    if draft.tools is None and draft.span.scope_name == _HAYSTACK:
+        given = draft.peek("input.value")
+        offered = offered_tools(given.get("tools")) if isinstance(given, Mapping) else None
+        draft.tools = None if offered is None else tuple(tool_definition_of(tool) for tool in offered)
     parameters = draft.peek("llm.invocation_parameters")
     if isinstance(parameters, Mapping):
         for key, value in parameters.items():

@@ -397,8 +397,8 @@ def tool_definition_of(item: Any) -> ToolDefinition:
     item = decoded(item)
     if not isinstance(item, Mapping):
         return ToolDefinition.from_json(item)
-    inner = item.get("function")
-    inner = inner if isinstance(inner, Mapping) else item
+    # Haystack's own tools lie in "data".
+    inner = next((below for key in ("function", "data") if isinstance(below := item.get(key), Mapping)), item)
     for key in ("inputSchema", "input_schema", "parameters_json_schema"):
         schema = inner.get(key)
         if "parameters" not in inner and isinstance(schema, Mapping):

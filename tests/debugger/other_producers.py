@@ -168,7 +168,8 @@ MODEL_CALLS: dict[str, tuple[str, Span, str | None]] = {
                         "gen_ai.output.messages": J([{"role": "model", "parts": [{"text": "Rain."}]}])},
         "llm_call", scope_name="gemini-cli"), None),
     "Haystack 3": ("haystack", span(
-        {"haystack.agent.step.llm.input": J({"messages": HAYSTACK, "tools": None}),
+        {"haystack.agent.step.llm.input": J({"messages": HAYSTACK, "tools": [
+            {"type": "haystack.tools.tool.Tool", "data": {"name": "t", "parameters": {"type": "object"}}}]}),
          "haystack.agent.step.llm.output": J({"replies": [REPLY]})}, "haystack.agent.step.llm"), None),
     "Prompt flow": ("promptflow", span(
         {"framework": "promptflow", "span_type": "LLM", "function": "openai.resources.chat.Completions.create",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from debugger.conventions import KEYS_OF_SCOPES, PROMOTED_KEYS, View, call_of, promote
-from runtime.messages import Call, ErrorInfo, TextPart, ToolCallPart, ToolCallResponsePart
+from runtime.messages import Call, ErrorInfo, TextPart, ToolCallPart, ToolCallResponsePart, ToolDefinition
 from runtime.trace import Span, SpanEvent
 
 from .other_producers import KINDS_OF_SPANS, MODEL_CALLS, QUESTION, TOOL_CALLS
@@ -38,6 +38,7 @@ def test_a_model_call(producer: str) -> None:
     assert [part.content for part in parts(call, TextPart, "output_messages")] == ["Rain."]
     assert (call.usage.input_tokens, call.usage.output_tokens, call.finish_reasons) == (5, 2, ("stop",))
     assert (call.lost, call.error) == (None, None)
+    assert all(tool.name for tool in call.tool_definitions or ())
     agree(whole, call)
 
 
@@ -111,13 +112,15 @@ def test_messages_that_haystack_printed() -> None:
            "tool_name='f', arguments={'a': 1}, id='c1'), error=False)], _name=None, _meta={})"  # fmt: skip
     asks = "ChatMessage(_role=<ChatRole.ASSISTANT: 'assistant'>, _content=[TextContent(text='Well'), ToolCall(" \
            "tool_name='f', arguments={'a': 1}, id='c1')], _meta={'finish_reason': 'tool_calls'})"  # fmt: skip
-    attributes = {"openinference.span.kind": "LLM", "input.value": J({"messages": [told]}),
+    tool = "Tool(name='f', description='d', parameters={'type': 'object'}, function=<function f at 0x1>, x=None)"
+    attributes = {"openinference.span.kind": "LLM", "input.value": J({"messages": [told], "tools": [tool]}),
                   "output.value": J({"replies": [asks]})}  # fmt: skip
     call = call_of(span(attributes, scope_name="openinference.instrumentation.haystack"))
     assert [part.response for part in parts(call, ToolCallResponsePart)] == ["it's 14"]
     assert call.output_messages is not None
     assert call.output_messages[0].parts == (TextPart("Well"), ToolCallPart("c1", "f", {"a": 1}))
     assert call.finish_reasons == ("tool_calls",)
+    assert call.tool_definitions == (ToolDefinition("f", "d", {"type": "object"}),)
     attributes["input.value"] = J({"messages": ["ChatMessage(_role=<ChatRole.TOOL: 'tool'>, _content=[<x>])"]})
     unread = call_of(span(attributes, scope_name="openinference.instrumentation.haystack"))
     assert len(parts(unread, TextPart)) == 1, "what cannot be read stays as it was printed"
@@ -128,9 +131,10 @@ def test_the_python_version_of_langwatch_writes_the_provider_before_the_model() 
     attributes = {"langwatch.span.type": "llm", "gen_ai.request.model": "openai/m",
                   "langwatch.params": J({"temperature": 0, "tools": offered})}  # fmt: skip
     call = call_of(span(attributes, scope_name="langwatch"))
-    assert (call.provider, call.parameters) == ("openai", {"temperature": 0})
+    assert (call.provider, call.model, call.parameters) == ("openai", "m", {"temperature": 0})
     assert [tool.name for tool in call.tool_definitions or ()] == ["f"]
-    assert call_of(span(attributes | {"gen_ai.request.model": "acme/m"}, scope_name="langwatch")).provider is None
+    other = call_of(span(attributes | {"gen_ai.request.model": "acme/m"}, scope_name="langwatch"))
+    assert (other.provider, other.model) == (None, "acme/m")
 
 
 def test_a_stream_of_prompt_flow_ends_with_its_counts() -> None:
