@@ -60,7 +60,7 @@ def replay_row(call: ReplayCall, recorded: Mapping[str, SpanRow], nearest: str |
         kind=call.kind,
         name=one_line(call.name),
         status=call.status,
-        recorded=name_of(origin) if origin else f"≈ {name_of(near)}" if near else "-",
+        recorded=name_of(origin) if origin else f"≈ {name_of(near)}" if near else "",
         origin_span_id=call.origin_span_id,
     )
 

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice
 from operator import le
 from typing import Literal, TypeAlias
 
@@ -243,13 +243,11 @@ def _reported_marks(rows: Sequence[SpanRow], size: Sequence[int]) -> Iterator[tu
     if not reporting:
         return
     calls = [i for i, row in enumerate(rows) if row.kind in _COUNTED]
-    sums = [(0, 0)]
-    for i in calls:
-        given, told = sums[-1]
-        sums.append((given + (rows[i].input_tokens or 0), told + (rows[i].output_tokens or 0)))
+    all_given = [0, *accumulate([rows[i].input_tokens or 0 for i in calls])]
+    all_told = [0, *accumulate([rows[i].output_tokens or 0 for i in calls])]
     for i in reporting:
         first, last = bisect_left(calls, i), bisect_left(calls, i + size[i])
-        given, told = sums[last][0] - sums[first][0], sums[last][1] - sums[first][1]
+        given, told = all_given[last] - all_given[first], all_told[last] - all_told[first]
         own = (rows[i].input_tokens, rows[i].output_tokens)
         if (given, told) != own and (given or told):
             said = f"reported {_told(own[0])}/{_told(own[1])}, its calls add up to {given}/{told}"

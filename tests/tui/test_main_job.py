@@ -38,7 +38,7 @@ def test_a_span_is_read_restored_and_replayed(size):
         assert narrow or "▲ book_museum" in desk.screen
         await desk.press("b")
         assert "state before chat gpt-4o-mini" in desk.screen
-        assert "2 model turns and 3" in desk.screen
+        assert narrow or "2 model turns and 3" in desk.screen
         assert "● travel_desk  ◌ running  ◆1 ▲2  memory: 2 keys" in desk.screen
         await desk.press("a")
         assert "state after chat gpt-4o-mini" in desk.screen

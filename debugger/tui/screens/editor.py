@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final, TypeVar
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -27,6 +28,8 @@ from ..widgets.key_line import KeyLine
 from ..widgets.safe_area import SafeArea
 
 R = TypeVar("R")
+_LOW: Final = 22
+"""Lines below which a screen is low."""
 
 
 class EditorScreen(ModalScreen[R], inherit_bindings=False):
@@ -68,6 +71,10 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         self.query_one("#editor").border_title = self.title_text
         offered = [each for each in self.BINDINGS if isinstance(each, Binding) and each.show]
         self.query_one(KeyLine).offer(offered, ())
+
+    def on_resize(self, event: events.Resize) -> None:
+        """On a low screen paths and text take fewer lines, so that the keys stay on it."""
+        self.set_class(event.size.height < _LOW, "-low")
 
     def help_nodes(self) -> Sequence[object]:
         """Whose keys the help explains."""

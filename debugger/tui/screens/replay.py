@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -18,6 +18,7 @@ from runtime.journal import Question, Supplied
 
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.replay_view import counts_text, headline, result_document
+from ...analysis.text import plural, width_of
 from ...analysis.traces import trace_name
 from ...replay.model import ReplayCall, ReplayJob, ReplayReport
 from ...store.rows import SpanRow, TraceRow
@@ -47,6 +48,10 @@ class CallsArrived(Message):
     def can_replace(self, message: Message) -> bool:
         """One drawing takes all that wait."""
         return isinstance(message, CallsArrived)
+
+
+_COUNTS: Final = 100
+"""Cells from which on the header has room for the counts beside how it ended."""
 
 
 class ReplayScreen(PaneScreen):
@@ -95,23 +100,25 @@ class ReplayScreen(PaneScreen):
     def header(self) -> Iterable[Drawable]:
         """What is replayed, how, and how far it is."""
         job = self.job
-        yield Run(f" ↺ replay of {trace_name(self._trace_name)}", "strong")
+        out = [Run(f" ↺ replay of {trace_name(self._trace_name)}", "strong")]
         if self.report is not None:
             done = headline(self.report)
-            yield Run(f"  {done.text}", done.style)
+            out.append(Run(f"  {done.text}", done.style))
         elif not self.has_ended:
-            yield Run("  stopping…" if self._stop else "  running…", "warning")
-        yield Run(f"  {self._where}", "dim")
+            out.append(Run("  stopping…" if self._stop else "  running…", "warning"))
         live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
         asks = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "ask"]
         how = [f"{word} {' and '.join(what)}" for word, what in (("live", live), ("ask for", asks)) if what]
-        yield Run(f", {', '.join(how) or 'strict'}", "warning" if how else "dim")
-        if job.edits:
-            yield Run(f", ✎ {len(job.edits)} edit{'s' * (len(job.edits) != 1)}", "warning")
+        edits = f", ✎ {plural(len(job.edits), 'edit')}" if job.edits else ""
+        said = f"{', '.join(how) or 'strict'}{edits}"
+        taken = sum(width_of(run.text) for run in (*out, *self.header_right())) + width_of(said) + 5
+        where = f"{self._where}, " if taken + width_of(self._where) < self.size.width else ""
+        return (*out, Run(f"  {where}", "dim"), Run(said, "warning" if how or edits else "dim"))
 
     def header_right(self) -> Iterable[Drawable]:
-        """The calls by status."""
-        yield Run(f"{counts_text(self.calls.calls.values())} ")
+        """The calls by status; on a narrow screen the report below tells them once it is there."""
+        if self.report is None or self.size.width >= _COUNTS:
+            yield Run(f"{counts_text(self.calls.calls.values())} ")
 
     def on_mount(self) -> None:
         """Start."""

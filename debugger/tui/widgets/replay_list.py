@@ -68,8 +68,9 @@ class ReplayList(Drawn):
         shown = self._shown[row]
         name, status = row_pieces(shown)
         half = self._half(width)
+        recorded = f"{name.text[:2]}{shown.recorded}" if shown.recorded else "(not recorded)"
         return (
-            Run(fit(f"{name.text[:2]}{shown.recorded}", half) + "  ", name.style if shown.origin_span_id else "dim"),
+            Run(fit(recorded, half) + "  ", name.style if shown.origin_span_id else "dim"),
             Run(fit(name.text, half) + "  ", name.style),
             Run(fit(status.text, _STATUS), status.style),
         )
