@@ -45,7 +45,9 @@ class UnwritableError(DebuggerError):
     def __init__(self, path: Path, why: str) -> None:
         self.path = path
         self.why = why
-        super().__init__(f"{path}: cannot be written ({why[:1].lower()}{why[1:]})")
+        # The system's words begin with a capital letter, within which a name such as "IO" stays.
+        said = why if why[1:2].isupper() else why[:1].lower() + why[1:]
+        super().__init__(f"{path}: cannot be written ({said})")
 
 
 class StoreError(DebuggerError):

@@ -73,10 +73,10 @@ def run(args: Namespace) -> int:
             raise ReplayError(f"{trace} is there already", hint="name another test, or remove it")
         spans = [span for each in every for span in store.whole_spans(each)]
         logs = {span_id: records for each in every for span_id, records in store.logs(each).items()}
-        count = export_trace(trace, spans, logs, redaction)
         name = next((row.name for row in store.traces() if row.trace_id == trace_id), "")
-    with whole_file(test) as path:
-        path.write_text(_source(trace.name, None if args.together else trace_id, name, arguments), encoding="utf-8")
+        with whole_file(test) as path:  # a trace that cannot be written leaves no test either
+            path.write_text(_source(trace.name, None if args.together else trace_id, name, arguments), encoding="utf-8")
+            count = export_trace(trace, spans, logs, redaction)
     say(f"{test} replays {trace}" + (f"; {plural(count, 'span')} redacted" if redaction.rules else ""))
     return exit_code(args, summary)
 

@@ -348,10 +348,12 @@ _TYPED_PARTS: Final[dict[Any, _Reader]] = {
     "tool_call": _call_part,
     "tool-call": _call_part,
     "tool_use": _call_part,
+    "toolUse": _call_part,
     "function_call": _call_part,
     "tool_call_response": _result_part,
     "tool-result": _result_part,
     "tool_result": _result_part,
+    "toolResult": _result_part,
     "function_call_output": _result_part,
     "image_url": _image_part,
 }

@@ -1,5 +1,7 @@
 """Strands Agents: GenAI operations, with the content on span events and the framework's name as the provider.
 
+The TypeScript version writes the service's name there instead, which is also its scope's.
+
 Source: strands-agents, telemetry.tracer.
 """
 
@@ -16,11 +18,14 @@ from ._view import View
 from .shapes import decoded, plain_content
 
 name: Final = "strands"
-version: Final = 1
+version: Final = 2
 
 _SCOPE: Final = "strands.telemetry.tracer"
 
-marks: Final = frozenset(("event_loop.cycle_id", "gen_ai.event.start_time"))
+_CYCLES: Final = ("execute_event_loop_cycle", "execute_agent_loop_cycle")
+"""The second is the span's name in TypeScript, where it has no operation."""
+
+marks: Final = frozenset(("event_loop.cycle_id", "agent_loop.cycle_id", "gen_ai.event.start_time"))
 scopes: Final = frozenset((_SCOPE,))
 keys: Final = marks | {"gen_ai.operation.name", "error.type"}
 
@@ -32,8 +37,10 @@ def recognises(view: View) -> bool:
 
 def narrow(view: View, facts: Facts) -> None:
     """A cycle of the loop groups a model call and its tools."""
-    if facts.kind is None and view.attributes.get("gen_ai.operation.name") == "execute_event_loop_cycle":
+    if facts.kind is None and view.attributes.get("gen_ai.operation.name", view.name) in _CYCLES:
         facts.kind = "chain"
+    if facts.provider is not None and facts.provider == view.scope_name.lower():
+        facts.provider = None
 
 
 def fill(draft: Draft) -> None:

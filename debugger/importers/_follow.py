@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias
 
 from ._formats import format_of
-from ._lines import depth_after
+from ._lines import MAX_BYTES, depth_after, too_long
 from ._source import (
     HEAD_BYTES,
     Counter,
@@ -167,7 +167,7 @@ class _Tail:
             if self.mode == "new":
                 self._settle_mode(stream)
             if self.mode in ("lines", "values"):
-                yield replace(self._source(stream), is_again=is_again)
+                yield replace(self._source(stream, note), is_again=is_again)
 
     def _is_another(self, stream: IO[bytes]) -> bool:
         """Whether it is not the file that was read so far, or no longer begins with what was read."""
@@ -209,35 +209,44 @@ class _Tail:
         """Lines are only read one by one where the first one stands for itself."""
         stream.seek(0)
         line = b""
-        while not line.strip() and (line := stream.readline()):
+        while not line.strip() and (line := stream.readline(MAX_BYTES + 1)):
             pass
-        is_whole = depth_after(line) <= 0
+        is_whole = len(line) > MAX_BYTES or depth_after(line) <= 0
         if not is_whole and not line.endswith(b"\n"):
             self.waits_at = 1
         else:
             self.mode = "lines" if is_whole else "whole"
 
-    def _source(self, stream: IO[bytes]) -> Source:
+    def _source(self, stream: IO[bytes], note: PathNote) -> Source:
         counter = Counter(os.fstat(stream.fileno()).st_size)
         counter.done = self._done
         stream.seek(self._done)
-        blocks = self._whole(file_blocks(stream, counter), stream)
+        blocks = self._whole(file_blocks(stream, counter), stream, note)
         before = self._lines
         return Source(
             self.path, self._head, blocks, counter, self._is_named, before,
             has_more=lambda: before > 0 or self.waits_at is not None,
         )  # fmt: skip
 
-    def _whole(self, blocks: Iterator[bytes], stream: IO[bytes]) -> Iterator[bytes]:
+    def _whole(self, blocks: Iterator[bytes], stream: IO[bytes], note: PathNote) -> Iterator[bytes]:
         """The lines (and values, where those count) that have an end, and a last one that is whole without it."""
         self.waits_at = None
         held: list[bytes] = []
         line: list[bytes] = []
-        depth = 0
+        depth = size = 0
         for block in blocks:
             line.append(block)
+            size += len(block)
+            if size > MAX_BYTES:
+                line.clear()
             if not block.endswith(b"\n"):
                 continue
+            if size > MAX_BYTES:
+                yield from self._handed(held)
+                yield from self._passed(size, note)
+                held, depth, size = [], 0, 0
+                continue
+            size = 0
             text = block if len(line) == 1 else b"".join(line)
             line.clear()
             if self.mode == "values":
@@ -253,7 +262,7 @@ class _Tail:
         if rest.lstrip()[:1] in (b"{", b"[", b"}", b"]") and depth + depth_after(rest) <= 0:
             held.append(rest)
             yield from self._handed(held)
-        elif rest.strip() or b"".join(held).strip():
+        elif size > MAX_BYTES or rest.strip() or b"".join(held).strip():
             self.waits_at = self._lines + 1
         self._remember(stream)
 
@@ -263,6 +272,13 @@ class _Tail:
             # Only now has the importer come back for more.
             self._done += len(text)
             self._lines += text.count(b"\n")
+
+    def _passed(self, size: int, note: PathNote) -> Iterator[bytes]:
+        """An empty line in place of one that is too long."""
+        note(self.path, f"line {self._lines + 1:,}: {too_long(size)}")
+        yield b"\n"
+        self._done += size
+        self._lines += 1
 
     def _remember(self, stream: IO[bytes]) -> None:
         size = min(_MARK_BYTES, self._done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._lines import MAX_DEPTH, depth_after, iter_lines
+from ._lines import MAX_BYTES, MAX_DEPTH, TOO_LONG, depth_after, iter_lines
 from ._otlp_slow import parse_lenient
 from ._records import Note
 
@@ -15,14 +15,14 @@ _MAX_LINES = 1 << 24
 def iter_values(blocks: Iterable[bytes], note: Note) -> Iterator[tuple[int, Any]]:
     """The values of a file with the line that each begins on. Never raises for what is in the blocks.
 
-    What is nested beyond all sense is passed over up to the next object that begins on a line of its own. A value
-    that is torn costs only itself where the next one begins on a line of its own, as the same kind of opening.
+    What is nested or long beyond all sense is passed over up to the next object that begins on a line of its own. A
+    value that is torn costs only itself where the next one begins on a line of its own, as the same kind of opening.
     """
     pending: list[bytes] = []
-    start = depth = 0
+    start = depth = size = 0
     opening = b""
     lost = False
-    for number, line in enumerate(iter_lines(blocks), 1):
+    for number, line in enumerate(iter_lines(blocks, note), 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if lost:
@@ -36,14 +36,15 @@ def iter_values(blocks: Iterable[bytes], note: Note) -> Iterator[tuple[int, Any]
         if not pending:
             if not line or line.isspace():
                 continue
-            start, depth = number, 0
+            start, depth, size = number, 0, 0
             bare = line.rstrip()
             # Printers give the outermost bracket a line of its own and indent everything inside.
             opening = bare if bare == b"{" else b""
         pending.append(line)
         depth += depth_after(line)
-        if depth > MAX_DEPTH:
-            note(start, "nested too deeply", True)
+        size += len(line)
+        if depth > MAX_DEPTH or size > MAX_BYTES:
+            note(start, "nested too deeply" if depth > MAX_DEPTH else TOO_LONG, True)
             pending, lost = [], True
         elif depth <= 0 or len(pending) > _MAX_LINES:
             yield from _values(pending, start, note)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ._ids import NO_PARENT, is_span_id, is_trace_id, normal_id
-from ._lines import MAX_DEPTH, depth_after, iter_lines
+from ._lines import MAX_BYTES, MAX_DEPTH, TOO_LONG, depth_after, iter_lines
 from ._otlp_slow import REQUEST_START, bad_id, parse_lenient, records_of
 from ._records import Batch, Context, Note, RawSpan
 
@@ -90,9 +90,9 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
         note: takes what is odd; lines count from 1.
     """
     pending: list[bytes] = []
-    start = depth = 0
+    start = depth = size = 0
     lost = False
-    for number, line in enumerate(iter_lines(blocks), 1):
+    for number, line in enumerate(iter_lines(blocks, note), 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if lost and not _is_request_start(line):
@@ -104,6 +104,7 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
         if pending:
             pending.append(line)
             depth += depth_after(line)
+            size += len(line)
         elif not line or line.isspace():
             continue
         else:
@@ -112,9 +113,9 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[Batch]:
                 continue
             except _FAILED:
                 start, depth = number, depth_after(line) if line.lstrip()[:1] in (b"{", b"[") else 0
-                pending = [line]
-        if depth > MAX_DEPTH:
-            note(start, "nested too deeply", True)
+                pending, size = [line], len(line)
+        if depth > MAX_DEPTH or size > MAX_BYTES:
+            note(start, "nested too deeply" if depth > MAX_DEPTH else TOO_LONG, True)
             pending, lost = [], True
         elif depth <= 0 or (len(pending) == 1 and _is_torn(line)):
             yield from _value(b"\n".join(pending), start, note)

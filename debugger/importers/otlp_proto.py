@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from ._encode import to_text
+from ._lines import MAX_BYTES
 from ._proto_records import holder, is_log, log
 from ._proto_spans import is_good_span, span
 from ._proto_values import text_of
@@ -262,10 +263,15 @@ class _Reader:
 
 
 def _framed(buffer: bytearray, at: int) -> tuple[int, int] | None:
-    """The place of the next request behind its length; None where it is not whole yet."""
+    """The place of the next request behind its length; None where it is not whole yet.
+
+    Raises: WireError: it is larger than what is read at once.
+    """
     if len(buffer) < at + 4:
         return None
     size = _LENGTH(buffer, at)[0]
+    if size > MAX_BYTES:
+        raise WireError(f"a request of {size / 1e6:,.0f} MB, and {MAX_BYTES >> 20} MiB are read at most")
     end = at + 4 + size
     return (at + 4, end) if end <= len(buffer) else None
 
@@ -273,7 +279,7 @@ def _framed(buffer: bytearray, at: int) -> tuple[int, int] | None:
 def _field(buffer: bytearray, at: int) -> tuple[int, int] | None:
     """The place of the next field of a request; None where it is not whole yet.
 
-    Raises: WireError: something else is there.
+    Raises: WireError: something else is there, or more than is read at once.
     """
     if len(buffer) < at + 2:
         return None
@@ -283,5 +289,7 @@ def _field(buffer: bytearray, at: int) -> tuple[int, int] | None:
     if window[-1] >= 0x80 and len(window) < 10 and all(byte >= 0x80 for byte in window):
         return None
     size, width = varint(window, 0)
+    if size > MAX_BYTES:
+        raise WireError(f"a part of {size / 1e6:,.0f} MB, and {MAX_BYTES >> 20} MiB are read at most")
     start = at + 1 + width
     return (start, start + size) if start + size <= len(buffer) else None

@@ -24,6 +24,7 @@ SEQ_STEP: Final = 1 << 20
 
 _CONTEXT: Final = Context(scope='{"name":"rejelly"}')
 _BATCH: Final = 4096
+_MOST_BYTES: Final = 1 << 30
 _TYPES: Final = (b'"agent:', b'"runWith:', b'"generation:', b'"turn:', b'"tools:execute:', b'"sys:log"')
 _INT64: Final = 2**63 - 1
 
@@ -40,10 +41,10 @@ def sniff(head: bytes) -> bool:
 def read(blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
     """The spans of a file, in the order of their first events. Never raises for what is in the blocks.
 
-    The whole file is held in memory: both ends of a span may lie anywhere in it. Events of another schema version
-    are refused together, as rejelly does: half a trace would restore to another state.
+    The whole file is held in memory, up to ``_MOST_BYTES``: both ends of a span may lie anywhere in it. Events of
+    another schema version are refused together, as rejelly does: half a trace would restore to another state.
     """
-    events = list(parse_events(b"".join(blocks), note))
+    events = list(parse_events(_all_of(blocks, note), note))
     foreign = next((event for event in events if not _is_known_version(event.version)), None)
     if foreign is not None:
         found = "none" if foreign.version is None else repr(foreign.version)
@@ -57,6 +58,19 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
             batch = []
     if batch:
         yield batch
+
+
+def _all_of(blocks: Iterable[bytes], note: Note) -> bytes:
+    """The file; nothing of one that is too large, which is noted."""
+    held: list[bytes] = []
+    size = 0
+    for block in blocks:
+        held.append(block)
+        size += len(block)
+        if size > _MOST_BYTES:
+            note(None, f"more than {_MOST_BYTES >> 20} MiB of a format that is only read as a whole", True)
+            return b""
+    return b"".join(held)
 
 
 def _is_known_version(version: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from debugger.importers import Follower
+from debugger.importers import Follower, _follow
 from debugger.importers._follow import MOST_FILES
 from debugger.store import Store
 
@@ -184,3 +184,22 @@ def test_what_cannot_be_followed_says_why(store: Store, tmp_path: Path) -> None:
     assert look(store, follower) == 1
     ((_, why),) = follower.following(is_on=True).not_followed
     assert why == f"more than {MOST_FILES} files are not looked at again and again"
+
+
+def test_a_line_beyond_the_bound_is_said_and_passed_over(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_follow, "MAX_BYTES", 1_000)
+    path = tmp_path / "growing.jsonl"
+    path.write_bytes(line(1) + line(2, name="x" * 600))
+    follower = Follower([path])
+    assert look(store, follower) == 2
+    grow(path, line(3, name="x" * 2_000)[:-9])
+    assert look(store, follower) == 0
+    assert follower.following(is_on=True).waiting == ((str(path), 3),)
+    grow(path, b"\n" + line(4))
+    assert look(store, follower) == 1
+    assert [row.reason[:28] for row in store.issues()] == ["line 3: a line of 0 MB, and "]
+    grow(path, line(5))
+    assert look(store, follower) == 1
+    assert names(store)[-2:] == ["s4", "s5"]

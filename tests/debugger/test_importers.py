@@ -6,13 +6,28 @@ import base64
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from debugger.importers import FORMATS, RawSpan, any_value, format_of, iter_sources, key_values, load_text, looks_like
+from debugger.importers import (
+    FORMATS,
+    RawSpan,
+    _json_stream,
+    _lines,
+    any_value,
+    format_of,
+    iter_sources,
+    jaeger_json,
+    key_values,
+    load_text,
+    looks_like,
+    otlp_json,
+    otlp_proto,
+)
 from debugger.importers._lines import depth_after, iter_lines
 
 from .otlp import SPAN, START, TRACE, line, pairs, request, span
@@ -378,5 +393,45 @@ def test_open_brackets(text: bytes, depth: int) -> None:
 
 
 def test_lines_over_blocks() -> None:
-    assert list(iter_lines([b"a\nb", b"c", b"\n\nd"])) == [b"a", b"bc", b"", b"d"]
-    assert list(iter_lines([b"a\n", b"", b"b", b"c\n", b"\n"])) == [b"a\n", b"bc", b""]
+    assert list(iter_lines([b"a\nb", b"c", b"\n\nd"], print)) == [b"a", b"bc", b"", b"d"]
+    assert list(iter_lines([b"a\n", b"", b"b", b"c\n", b"\n"], print)) == [b"a\n", b"bc", b"\n"]
+
+
+@pytest.mark.parametrize("size", [1, 700, 4_000])
+def test_a_line_beyond_the_bound_is_said_and_passed_over(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, long = line(span()), line(span(attributes={"text": "x" * 9_000}))
+    monkeypatch.setattr(_lines, "MAX_BYTES", 5_000)
+    for data in (good + long + good, good + long[:-1]):
+        spans, notes = read(data, size)
+        assert len(spans) == data.count(good)
+        assert [(number, lost) for number, _, lost in notes] == [(2, True)]
+        assert notes[0][1].startswith("a line of 0 MB, and")
+
+
+def test_a_line_beyond_the_bound_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lines, "MAX_BYTES", 5_000)
+    tracemalloc.start()
+    try:
+        assert list(iter_lines((bytes(1_000) for _ in range(300)), lambda *_: None)) == [b""]
+        assert tracemalloc.get_traced_memory()[1] < 50_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("form", [otlp_json, jaeger_json])
+def test_an_indented_value_beyond_the_bound_is_said_and_passed_over(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (otlp_json, _json_stream):
+        monkeypatch.setattr(module, "MAX_BYTES", 5_000)
+    notes: Notes = []
+    data = [b"{\n", *[b'"a": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",\n'] * 200]
+    assert [raw for batch in form.read(data, lambda *noted: notes.append(noted)) for raw in batch] == []
+    assert notes == [(1, "a value of more than 256 MiB; passed over", True)]
+
+
+@pytest.mark.parametrize("data", [b"\x7f\xff\xff\xff\x0a\x04abcd", b"\x0a\xff\xff\xff\xff\x07abcd"])
+def test_a_protobuf_request_beyond_the_bound_ends_the_file(data: bytes) -> None:
+    notes: Notes = []
+    batches = otlp_proto.read([data], lambda *noted: notes.append(noted))
+    assert [raw for batch in batches for raw in batch] == []
+    assert len(notes) == 1
+    assert "256 MiB are read at most" in notes[0][1]

@@ -137,6 +137,18 @@ def test_the_python_version_of_langwatch_writes_the_provider_before_the_model() 
     assert (other.provider, other.model) == (None, "acme/m")
 
 
+def test_the_typescript_version_of_strands_writes_the_service_as_the_provider() -> None:
+    asked = [{"type": "toolUse", "name": "f", "toolUseId": "c1", "input": {"a": 1}}]
+    choice = SpanEvent(name="gen_ai.choice", time_unix_nano=0, attributes={"message": J(asked)})
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.system": "Desk", "gen_ai.event.start_time": "t"}
+    call = call_of(span(attributes, scope_name="Desk", events=(choice,)))
+    assert (call.convention, call.provider) == ("strands", None)
+    assert parts(call, ToolCallPart, "output_messages") == [ToolCallPart("c1", "f", {"a": 1})]
+    assert call_of(span(attributes | {"gen_ai.system": "openai"}, scope_name="Desk")).provider == "openai"
+    cycle = span({"agent_loop.cycle_id": "cycle-1"}, "execute_agent_loop_cycle", scope_name="Desk")
+    assert call_of(cycle).kind == "chain"
+
+
 def test_a_stream_of_prompt_flow_ends_with_its_counts() -> None:
     chunks = [{"choices": [{"delta": {"content": "Rain."}, "finish_reason": "stop"}]},
               {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}]  # fmt: skip

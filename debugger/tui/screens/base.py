@@ -13,6 +13,8 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from ...analysis.text import one_line, plural
+from ...errors import UnwritableError
+from ...whole_file import whole_file
 from ..keymap import FIRST, bindings, remapped
 from ..latest import AskingScreen
 from ..widgets.drawn import Drawable, HasAscii, OneLine, Run, key_for
@@ -153,9 +155,10 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         """Write a text to a new file in the present folder."""
         path = new_file(Path.cwd(), title or "page", suffix)
         try:
-            path.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            self.say(f"{path.name} could not be written: {error.strerror or error}", warning=True)
+            with whole_file(path) as unfinished:
+                unfinished.write_text(text + "\n", encoding="utf-8")
+        except UnwritableError as error:
+            self.say(f"{path.name} could not be written: {error.why}", warning=True)
         else:
             self.say(f"Written to {path}")
 
