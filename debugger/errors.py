@@ -118,6 +118,20 @@ class TooLargeError(StoreError):
         )
 
 
+class NoRoomError(StoreError):
+    """What all spans of a trace mean does not fit into the memory of this machine."""
+
+    def __init__(self, spans: int, needed: int, room: int) -> None:
+        self.spans = spans
+        self.needed = needed
+        self.room = room
+        super().__init__(
+            f"all that the {spans:,} spans of this trace say takes some {needed / 1e9:.1f} GB of memory, and this "
+            f"machine can give {room / 1e9:.1f} GB",
+            hint="spans open one by one, search and filters work, and SQL answers about all but messages",
+        )
+
+
 class SqlError(StoreError):
     """A query of the user that is not answered.
 
