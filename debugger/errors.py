@@ -45,7 +45,9 @@ class UnwritableError(DebuggerError):
     def __init__(self, path: Path, why: str) -> None:
         self.path = path
         self.why = why
-        super().__init__(f"{path}: cannot be written ({why[:1].lower()}{why[1:]})")
+        # The system's words begin with a capital letter, within which a name such as "IO" stays.
+        said = why if why[1:2].isupper() else why[:1].lower() + why[1:]
+        super().__init__(f"{path}: cannot be written ({said})")
 
 
 class StoreError(DebuggerError):
@@ -113,6 +115,20 @@ class TooLargeError(StoreError):
         super().__init__(
             f"the traces hold a text that does not fit into {limit}, the store's memory",
             hint="it is a name or an attribute of some 100 MB; limit the length of attributes where the trace is made",
+        )
+
+
+class NoRoomError(StoreError):
+    """What all spans of a trace mean does not fit into the memory of this machine."""
+
+    def __init__(self, spans: int, needed: int, room: int) -> None:
+        self.spans = spans
+        self.needed = needed
+        self.room = room
+        super().__init__(
+            f"all that the {spans:,} spans of this trace say takes some {needed / 1e9:.1f} GB of memory, and this "
+            f"machine can give {room / 1e9:.1f} GB",
+            hint="spans open one by one, search and filters work, and SQL answers about all but messages",
         )
 
 

@@ -66,7 +66,8 @@ def first_line(fault: Exception) -> str:
     return str(fault).strip().partition("\n")[0]
 
 
-def _is_full(fault: Exception) -> bool:
+def is_full(fault: Exception) -> bool:
+    """Whether what DuckDB or SQLite says is that the disk is full."""
     said = str(fault).lower()
     return any(words in said for words in _FULL)
 
@@ -75,7 +76,7 @@ def library_fault(folder: Path, fault: Exception) -> StoreError:
     """What DuckDB says of a library: that one text is too large is the input's fault, not the library's."""
     if isinstance(fault, duckdb.OutOfMemoryException):
         return TooLargeError(MEMORY_LIMIT)
-    if _is_full(fault):
+    if is_full(fault):
         return LibraryError(
             f"{folder}: the library cannot be written (no space left on device)",
             hint="what was complete before is kept: make room, and the same command goes on",
@@ -99,7 +100,7 @@ def told(name: str) -> Iterator[None]:
     except duckdb.OutOfMemoryException as fault:
         raise TooLargeError(MEMORY_LIMIT) from fault
     except duckdb.IOException as fault:
-        if not _is_full(fault):
+        if not is_full(fault):
             raise StoreError(f"a file of the database is refused: {first_line(fault)}") from fault
         raise StoreError(
             f"a temporary file cannot be written to {gettempdir()} (no space left on device)",

@@ -21,6 +21,7 @@ from ..conventions import VERSION, call_of, calls_of
 from ..errors import (
     AmbiguousIdError,
     AmbiguousNameError,
+    NoRoomError,
     ShortIdError,
     StoreError,
     UnknownSpanError,
@@ -42,6 +43,8 @@ _PREFIX_LENGTH: Final = 4
 _TRIES: Final = 3
 _WHOLE_TRACE: Final = 2_000
 """Spans of a trace that are read to show one of them."""
+_BYTES_OF_CALL: Final = 3_000
+"""What a call takes in memory beside its texts, as measured on a hundred thousand."""
 _TOLD_EVERY: Final = 1_000
 """Spans after which a reading says how far it is."""
 
@@ -189,6 +192,18 @@ class Store:
         logs = self.logs(trace_id)
         with collector_off():
             return parents_first(calls_of(self._each_span(trace_id, tell), logs))
+
+    def check_room(self, trace_id: str, room: int) -> None:
+        """See whether the calls of a trace would fit into so many bytes of memory.
+
+        Raises: NoRoomError: they would not.
+        """
+        if self._calls.get(trace_id, self._version) is not None:
+            return
+        spans, size = self._database.query("trace_size", {"trace_id": trace_id})[0]
+        needed = spans * _BYTES_OF_CALL + size
+        if needed > room:
+            raise NoRoomError(spans, needed, room)
 
     @property
     def _version(self) -> tuple[int, str]:

@@ -132,7 +132,7 @@ def _write_parquet(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) ->
     """By a database that knows nothing of the query, since the query's own may write no file."""
     import duckdb
 
-    from ._database import append_rows, connect, first_line, quoted
+    from ._database import append_rows, connect, first_line, is_full, quoted
 
     with closing(connect(":memory:")) as connection:
         names = _unique([column.name for column in columns])
@@ -143,7 +143,7 @@ def _write_parquet(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) ->
             append_rows(connection, "result", chain.from_iterable(pieces))
             connection.execute(f"copy result to '{quoted(path)}' (format parquet)")
         except (duckdb.IOException, duckdb.OutOfMemoryException) as fault:
-            raise OSError(first_line(fault)) from fault
+            raise OSError("No space left on device" if is_full(fault) else first_line(fault)) from fault
         except duckdb.Error as fault:
             raise SqlError(
                 f"the rows cannot be written as Parquet: {first_line(fault)}",

@@ -150,6 +150,7 @@ class Session(Protocol):
         """What all spans of a trace mean, in timeline order. Reads the whole trace, once.
 
         Args: tell: told now and then how many spans are read; what it raises ends the reading.
+        Raises: NoRoomError: it does not fit into memory; so do all that read the whole trace.
         """
 
     def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:

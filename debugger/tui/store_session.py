@@ -267,7 +267,7 @@ class StoreSession(TraceReading):
                 known = known if self._recorded_spans == self._of(known.trace_id).spans(known.trace_id) else None
             if known is None or known.trace_id != trace_id:
                 self._recorded_spans = self._of(trace_id).spans(trace_id)
-                known = Recording(trace_id, self._of(trace_id).calls(trace_id), self._sources(trace_id))
+                known = Recording(trace_id, self.calls(trace_id), self._sources(trace_id))
             self._recording, self._recorded_at = known, generation
             return known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -18,6 +19,17 @@ from ..replay.model import Anchor
 from ..replay.recording import Recording
 from ..store import Store, collector_off
 from .exporting import ExportJob, write_export
+
+
+def room_for_calls() -> int:
+    """Bytes of memory that the calls of one trace may take: a screen that is killed by the system is no help.
+
+    Half of what the machine has, since some of it is in use; where a system does not say, as much as a small one has.
+    """
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return 4_000_000_000
 
 
 class TraceReading(ABC):
@@ -74,8 +86,10 @@ class TraceReading(ABC):
         return {trace_id: name for store in self._stores for trace_id, name in store.conversations().items()}
 
     def calls(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[Call]:
-        """What all spans of a trace mean, in timeline order."""
-        return self._of(trace_id).calls(trace_id, tell)
+        """What all spans of a trace mean, in timeline order. Raises NoRoomError."""
+        store = self._of(trace_id)
+        store.check_room(trace_id, room_for_calls())
+        return store.calls(trace_id, tell)
 
     def places(self, trace_id: str, tell: Callable[[str, int], None]) -> Places:
         """All that was said in a trace. Kept for the trace that was asked about last."""

@@ -9,7 +9,8 @@ import pytest
 
 from debugger.analysis.document import Builder, Piece, told
 from debugger.analysis.places import Places
-from debugger.errors import QueryCancelledError
+from debugger.errors import NoRoomError, QueryCancelledError
+from debugger.tui import trace_reading
 from debugger.tui.screens.lineage import LineageScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
@@ -115,6 +116,18 @@ def test_what_was_said_in_a_trace_is_gathered_once():
         made = session.places(trace_id, lambda *each: told.append(each))
         assert told == [("call", 0)]
         assert session.places(trace_id, leaves) is made
+
+
+def test_a_trace_that_would_not_fit_into_memory_is_said_not_read(monkeypatch):
+    monkeypatch.setattr(trace_reading, "room_for_calls", lambda: 40_000)
+    with StoreSession([ROOT / "sample_traces" / "travel_desk.otlp.jsonl"]) as session:
+        session.load(lambda _: None, lambda: False)
+        trace_id = session.traces()[0].trace_id
+        with pytest.raises(NoRoomError, match="the 14 spans of this trace"):
+            session.track(trace_id)
+        monkeypatch.undo()
+        assert len(session.calls(trace_id)) == 14
+    assert trace_reading.room_for_calls() > 100_000_000
 
 
 def test_what_is_followed_is_the_words_of_the_trace():
