@@ -228,7 +228,7 @@ def test_the_version_imports_almost_nothing() -> None:
     assert done.stdout.startswith("retrospan ")
 
 
-@pytest.mark.parametrize("module", ["debugger", "debugger.cli", "debugger.commands.show", "msgspec"])
+@pytest.mark.parametrize("module", ["datetime", "debugger", "debugger.cli", "debugger.commands.show", "msgspec"])
 def test_an_interrupt_while_modules_are_imported_is_no_traceback(module: str) -> None:
     code = (
         "import sys\n"
