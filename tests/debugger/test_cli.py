@@ -253,6 +253,20 @@ def test_an_interrupt_while_modules_are_imported_is_no_traceback(module: str) ->
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_nothing_that_msgspec_needs_in_c_is_still_to_be_imported_with_it() -> None:
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'datetime' and 'msgspec' in sys.modules: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.argv = ['retrospan', 'show', {str(LANGCHAIN)!r}]\n"
+        "from retrospan_main import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_interrupt_while_duckdb_starts_waits_for_it() -> None:
     code = (
         "import signal, sys\n"
