@@ -311,13 +311,12 @@ def test_gzip_of_two_members_under_any_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["gzip members", "zstd frames"])
 def test_members_are_read_on_unless_too_many_in_a_row_are_empty(tmp_path: Path, kind: str) -> None:
     pack = gzip.compress if kind == "gzip members" else zstd.compress
-    path = tmp_path / "members"
-    one, empty = pack(b"line\n"), pack(b"")
+    path, one, empty = tmp_path / "members", pack(b"line\n"), pack(b"")
     path.write_bytes((one + empty * MOST_EMPTY) * 5 + one * 2 * MOST_EMPTY)
     assert sources(path) == ({str(path): b"line\n" * (5 + 2 * MOST_EMPTY)}, [])
     path.write_bytes(one + empty * (MOST_EMPTY + 1) + one)
-    note = (str(path), f"more than 1,000 empty {kind} in a row; not read on")
-    assert sources(path) == ({str(path): b"line\n"}, [note])
+    note = f"more than 1,000 empty {kind} in a row; not read on"
+    assert sources(path) == ({str(path): b"line\n"}, [(str(path), note)])
 
 
 @pytest.mark.parametrize("keep", [12, -9, -1])
