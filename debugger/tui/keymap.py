@@ -270,6 +270,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("thread.back", "t,escape", "back", "spans", "Back to the timeline", show=True),
         _key("thread.next", "J", "turn(1)", "next call", "Go to the next call"),
         _key("thread.previous", "K", "turn(-1)", "previous call", "Go to the previous call"),
+        _key("thread.export", "S", "export", "export", "Write the conversation as Markdown to a file, or the trace"),
     ],
     "lineage": [
         _key("lineage.open", "enter", "open_span", "go to span", "Go to the span of this step", show=True),

@@ -46,6 +46,8 @@ def test_the_dialog_asks_what_where_and_whether_a_file_may_be_replaced():
         session.fail["export"] = DebuggerError("the disk is full")
         await desk.press("S", "ctrl+s")
         assert "the disk is full" in desk.screen
+        await desk.press("escape", "t", "S")
+        assert desk.app.screen.job.what == "conversation", "from the thread, the conversation is what is proposed"
 
     drive(session, scene, NARROW)
 

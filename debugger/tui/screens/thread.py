@@ -19,12 +19,12 @@ from ..session import Session
 from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
-from .base import PaneScreen
+from .exports import ExportingScreen
 from .lineage import LineageScreen
 from .reading import Reading
 
 
-class ThreadScreen(PaneScreen):
+class ThreadScreen(ExportingScreen):
     """The thread of a trace.
 
     Args:
@@ -126,6 +126,10 @@ class ThreadScreen(PaneScreen):
         """Follow what is looked for, or the line under the cursor."""
         phrase = self.view.phrase or None
         self.app.push_screen(LineageScreen(self._session, self._trace, phrase, self.span_id, self._leave_to))
+
+    def action_export(self) -> None:
+        """Ask what to write, the conversation first, and write it."""
+        self.export(self._session, self._trace, "conversation")
 
     def _leave_to(self, span_id: str | None) -> None:
         """Back to the timeline, at a span."""

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ...analysis.problem import problem_document, problem_of
 from ...analysis.traces import trace_name
 from ...analysis.tree import name_of
 from ...store.notebook import Note
-from ..exporting import SUFFIXES, ExportJob
-from ..latest import Latest
-from .base import new_file
-from .export import ExportScreen
+from .exports import ExportingScreen
 from .lineage import LineageScreen
-from .notes import NotesScreen
 from .pinning import MOST_PINNED
 from .trace_base import TraceBase
 
 
-class TraceFindings(TraceBase):
-    """The part of a trace's screen that follows phrases, pins and exports."""
-
-    _exports: Latest[ExportJob, Path] | None = None
+class TraceFindings(ExportingScreen, TraceBase):
+    """The part of a trace's screen that follows phrases and pins."""
 
     def action_where(self) -> None:
         """Follow what is looked for in the text, or the line under the cursor; on the timeline ask for a phrase."""
@@ -47,25 +38,7 @@ class TraceFindings(TraceBase):
 
     def action_export(self) -> None:
         """Ask what to write, and write it."""
-        title = trace_name(self.row.name)
-
-        def name(suffix: str) -> Path:
-            return new_file(Path(), title, suffix)
-
-        job = ExportJob(what="trace", path=name(SUFFIXES["trace"]), trace_id=self.row.trace_id, title=title,
-                        position=getattr(self, "position", None))  # fmt: skip
-        self.app.push_screen(ExportScreen(job, name), self._export)
-
-    def _export(self, job: ExportJob | None) -> None:
-        if job is not None:
-            self._exports = Latest(self, "export", self._session.export, self._exported, self._not_exported)
-            self._exports.ask(job)
-
-    def _exported(self, _: ExportJob, path: Path) -> None:
-        self.say(f"Written to {path.absolute()}")
-
-    def _not_exported(self, _: ExportJob, error: Exception) -> None:
-        self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, "nothing was written"))))
+        self.export(self._session, self.row, "trace", getattr(self, "position", None))
 
     def go_to_span(self, span_id: str | None) -> None:
         """Put the cursor on a span."""
