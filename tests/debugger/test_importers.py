@@ -331,6 +331,17 @@ def test_zip_members_are_sources(tmp_path: Path) -> None:
     assert sources(path) == ({f"{path}!a.jsonl": b"one", f"{path}!sub/b.jsonl": b"two"}, [])
 
 
+def test_a_zip_within_a_zip_is_noted(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("a", "first")
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("in.zip", inner.getvalue())
+        archive.writestr("b", "second")
+    assert sources(path) == ({f"{path}!b": b"second"}, [(f"{path}!in.zip", "a zip within a zip is not read")])
+
+
 def test_a_broken_zip_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "broken.zip"
     path.write_bytes(b"PK\x03\x04 and then nothing")
