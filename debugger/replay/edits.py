@@ -290,7 +290,10 @@ class _Resolver:
         if field in ("description", "parameters") and name in known:
             old = known[name]
             text = self._text() if field == "description" else value
-            value = {**old.to_json(), field: text}
+            # The patch is the whole tool, so it must hold what an earlier edit has made of the other field.
+            earlier = [patch for patch in self._made.requests if (patch.kind, patch.name) == ("tool", name)]
+            now = earlier[-1].value if earlier and earlier[-1].agent_id == agent else old.to_json()
+            value = {**(now or old.to_json()), field: text}
             self._show(getattr(old, field))
         elif not field and (name in known or isinstance(value, Mapping)):
             value = None if value is None else {**ToolDefinition.from_json(value).to_json(), "name": name or rest}
@@ -317,6 +320,10 @@ class _Resolver:
             new = edited_message(old, value if isinstance(value, Mapping) else self._text())
             changed = replace(recorded, status="ok", output=new, error=None)
             self._show(text_of([old]))
+        earlier = self._made.outcomes.get(call.span_id)
+        if earlier is not None and earlier.status != changed.status:
+            raise EditError(f"{shortened(self._edit.path)}: another edit says otherwise of the same call",
+                            hint="a call has either a result or an error; change one of them")  # fmt: skip
         self._made.outcomes[call.span_id] = replace(changed, lost=None)
 
     def _answered(self) -> Call:

@@ -184,6 +184,21 @@ def test_every_part_of_a_request_and_its_class(name):
             typed(path, text)
 
 
+def test_several_edits_of_one_tool_and_of_one_call(foreign):
+    call = next(call for call in foreign.calls if call.kind == "llm")
+    pair = (
+        Edit(path="tools.get_weather.description", value="Another."),
+        Edit(path="tools.get_weather.parameters", value={"type": "object"}),
+    )
+    patches, _ = resolve(foreign, ReplayJob(trace_id=foreign.trace_id, edits=pair), is_rebuilt=True)
+    sent = patches.applied(patches.requests[0].agent_id or "", call.request(), None)
+    tool = next(tool for tool in sent.tools or () if tool.name == "get_weather")
+    assert (tool.description, tool.parameters) == ("Another.", {"type": "object"})
+    both = tuple(map(read_set, ("tool:get_weather.result=1", "tool:get_weather.error=gone")))
+    with pytest.raises(EditError, match="another edit says otherwise"):
+        resolve(foreign, ReplayJob(trace_id=foreign.trace_id, edits=both), is_rebuilt=True)
+
+
 def test_what_is_typed_as_an_outcome():
     assert supplied_value("tool", '{"a": [1]}') == {"a": [1]}
     assert supplied_value("tool", "{a") == "{a"
