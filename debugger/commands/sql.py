@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from signal import SIGINT, signal
-from threading import Event, current_thread, main_thread
-from typing import TYPE_CHECKING, Any, Final
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import DebuggerError
 from ._input import add_input, exit_code, load_input
+from ._progress import Progress
 
 if TYPE_CHECKING:
-    from ..store import Column, Store
+    from ..store import Column, Console, Store
     from ..store.result_files import Pieces
-    from ._progress import Progress
+
+T = TypeVar("T")
 
 _SHOWN: Final = 1_000
 """Rows of a table for people; JSON, CSV and files hold all."""
@@ -53,37 +56,81 @@ def run(args: Namespace) -> int:
 
 def _answer(args: Namespace, store: Store, output: Path | None) -> None:
     from ..analysis.text import visible
-    from ..store.result_files import write_result, write_text
+    from ..store.result_files import drop_unwritten, write_result, write_text
     from ._input import keep_input
-    from ._progress import Progress
 
     with store:
         keep_input(args, store)
-        with store.console() as console:
-
-            def answer() -> None:
-                columns, pieces = console.run(args.query)
-                if output is not None:
-                    write_result(output, columns, pieces)
-                elif args.json or args.csv:
+        with store.console() as console, _beside(console) as steps:
+            if output is not None and output.suffix == ".parquet":
+                # DuckDB writes it, in one step.
+                steps.run(lambda: write_result(output, *console.run(args.query)))
+                return
+            columns, pieces = steps.run(lambda: console.run(args.query))
+            pieces = iter(partial(steps.run, partial(next, pieces, [])), [])
+            if output is not None:
+                write_result(output, columns, pieces)
+                return
+            with drop_unwritten(sys.stdout):
+                if args.json or args.csv:
                     # What a trace holds must not act on a terminal; a file or a pipe gets the exact data.
                     shown = visible if sys.stdout.isatty() else None
                     write_text(sys.stdout, "json" if args.json else "csv", columns, pieces, shown)
                 else:
                     sys.stdout.write("\n".join(_table(columns, pieces)) + "\n")
+                sys.stdout.flush()
 
-            # Python hears ctrl+c between two of its own steps only, and one step of DuckDB may take hours.
-            progress = Progress() if sys.stderr.isatty() else None
-            with _ctrl_c_sets() as pressed, ThreadPoolExecutor(1, "retrospan-sql") as pool:
-                work = pool.submit(answer)
-                while not wait([work], timeout=0.1).done:
-                    if pressed.is_set():
-                        console.interrupt()
-                    if progress is not None:
-                        _tell(progress, console.reading)
-                if progress is not None:
-                    progress.clear()
-                work.result()
+
+class _Steps:
+    """Runs the steps of a query in a thread of its own: one step of DuckDB may take hours, and hears no Ctrl-C.
+
+    While a step runs, Ctrl-C ends it and is raised then; as an exception at once it could come before the thread is
+    known that must end first. Between two steps, as in a write to a pipe that nobody reads, it is raised at once.
+    """
+
+    def __init__(self, console: Console, pool: ThreadPoolExecutor) -> None:
+        self._console = console
+        self._pool = pool
+        self._progress = Progress() if sys.stderr.isatty() else None
+        self._is_running = self._is_pressed = False
+
+    def press(self) -> None:
+        """Ctrl-C was pressed."""
+        self._is_pressed = True
+        if not self._is_running:
+            raise KeyboardInterrupt
+
+    def run(self, step: Callable[[], T]) -> T:
+        """What a step returns. Raises KeyboardInterrupt, what the step raises."""
+        self._is_running = True
+        try:
+            work = self._pool.submit(step)
+            while not wait([work], timeout=0.1).done:
+                if self._is_pressed:
+                    self._console.interrupt()
+                if self._progress is not None:
+                    _tell(self._progress, self._console.reading)
+            if self._progress is not None:
+                self._progress.clear()
+        finally:
+            self._is_running = False
+        if self._is_pressed:
+            raise KeyboardInterrupt
+        return work.result()
+
+
+@contextmanager
+def _beside(console: Console) -> Iterator[_Steps]:
+    with ThreadPoolExecutor(1, "retrospan-sql") as pool:
+        steps = _Steps(console, pool)
+        if current_thread() is not main_thread():  # it hears no signal
+            yield steps
+            return
+        before = signal(SIGINT, lambda _number, _frame: steps.press())
+        try:
+            yield steps
+        finally:
+            signal(SIGINT, before)
 
 
 def _tell(progress: Progress, reading: tuple[int, int] | None) -> None:
@@ -93,20 +140,6 @@ def _tell(progress: Progress, reading: tuple[int, int] | None) -> None:
         progress.clear()
     else:
         progress.say(f"reading messages: {reading[0]:,} of {plural(reading[1], 'span')}")
-
-
-@contextmanager
-def _ctrl_c_sets() -> Iterator[Event]:
-    """Turn Ctrl-C into an event: as an exception it could come before the thread is known that must end first."""
-    pressed = Event()
-    if current_thread() is not main_thread():  # it hears no signal
-        yield pressed
-        return
-    before = signal(SIGINT, lambda _number, _frame: pressed.set())
-    try:
-        yield pressed
-    finally:
-        signal(SIGINT, before)
 
 
 def _table(columns: tuple[Column, ...], pieces: Pieces) -> Iterator[str]:

@@ -93,6 +93,7 @@ class _Made:
     memory: list[MemoryPatch]
     inputs: list[Json]
     shown: list[Edit]
+    uses: list[str]
 
 
 def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[Edits, tuple[Edit, ...]]:
@@ -105,7 +106,7 @@ def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[
 
     Raises: EditError: a path names nothing; says which paths there are nearby.
     """
-    made = _Made([], {}, [], [], [])
+    made = _Made([], {}, [], [], [], [])
     for edit in job.edits:
         _Resolver(recording, job, edit, made, is_rebuilt).resolve()
     edits = Edits(
@@ -113,6 +114,7 @@ def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[
         outcomes=made.outcomes,
         memory=tuple(made.memory),
         inputs=tuple(made.inputs),
+        uses=tuple(made.uses),
     )
     return edits, tuple(made.shown)
 
@@ -235,6 +237,7 @@ class _Resolver:
         last = next((call for call in reversed(self._recording.calls) if call.kind == "llm"), None)
         if last is None or not last.output_messages or not last.input_messages:
             raise self._wrong("the last model call has no recorded answer to go on from", ["messages[+]"])
+        self._made.uses.append(f"input {len(self._made.inputs)}")
         self._made.inputs.append(message_to_json(self._new_message()))
         self._show(None)
 
@@ -324,6 +327,7 @@ class _Resolver:
         if earlier is not None and earlier.status != changed.status:
             raise EditError(f"{shortened(self._edit.path)}: another edit says otherwise of the same call",
                             hint="a call has either a result or an error; change one of them")  # fmt: skip
+        self._made.uses.append(f"outcome {call.span_id}")
         self._made.outcomes[call.span_id] = replace(changed, lost=None)
 
     def _answered(self) -> Call:
@@ -360,6 +364,7 @@ class _Resolver:
         scope, _ = self._frame_of(call)
         frame = self._recording.whole.frames.get(scope)
         since = self._since() or None
+        self._made.uses.append(f"memory {len(self._made.memory)}")
         self._made.memory.append(MemoryPatch(scope=scope, since_unix_nano=since, key=key, value=self._edit.value))
         self._show(frame.memory.get(key) if frame else None)
 
@@ -371,6 +376,7 @@ class _Resolver:
 
     def _patch(self, kind: Any, call: Call, **fields: Any) -> None:
         since = call.start_unix_nano if self._by == "span" or self._job.span_id else None
+        self._made.uses.append(f"request {len(self._made.requests)}")
         self._made.requests.append(RequestPatch(kind=kind, since_unix_nano=since, **fields))
 
     def _show(self, was: Json) -> None:

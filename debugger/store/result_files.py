@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Protocol, TypeAlias, cast
@@ -46,11 +47,26 @@ def write_result(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> i
     first = next(counted, [])
     with whole_file(path) as unfinished:
         if path.suffix == ".parquet":
+            if unfinished.is_fifo():  # DuckDB would wait for a reader, and hear nothing
+                raise OSError("a Parquet file cannot go into a named pipe")
             _write_parquet(unfinished, columns, chain([first], counted))
         else:
-            with unfinished.open("w", encoding="utf-8", newline="") as file:
+            with unfinished.open("w", encoding="utf-8", newline="") as file, drop_unwritten(file):
                 write_text(file, cast(Form, path.suffix[1:]), columns, chain([first], counted))
     return counted.rows
+
+
+@contextmanager
+def drop_unwritten(file: IO[str]) -> Iterator[None]:
+    """Where Ctrl-C ends the block, drop what the file has not taken: a pipe that stands still would hold us again."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        null = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError):  # no file of the system stands behind it
+            os.dup2(null, file.fileno())
+        os.close(null)
+        raise
 
 
 class _Counted(Iterator[list[tuple[Any, ...]]]):

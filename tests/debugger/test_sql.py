@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -219,6 +220,26 @@ def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
 
     monkeypatch.setattr(Console, "run", pressed)
     assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+
+
+def test_ctrl_c_ends_a_write_to_a_pipe_that_stands_still(monkeypatch, tmp_path):
+    pipe = tmp_path / "rows.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    for size in (1 << 16, 1):
+        with suppress(BlockingIOError):
+            while True:
+                os.write(reader, bytes(size))
+
+    def pressed(out, *_):
+        out.write("what closing would wait for")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("debugger.store.result_files.write_text", pressed)
+    assert main(["sql", "from range(9)", str(DESK), "-o", str(pipe)]) == 130
+    os.close(reader)
+    os.mkfifo(pipe.with_suffix(".parquet"))
+    assert main(["sql", "from range(9)", str(DESK), "-o", str(pipe.with_suffix(".parquet"))]) == 2
 
 
 def asked(capsys, *words):

@@ -19,7 +19,7 @@ from debugger.replay.edits import read_edits, read_set, resolve
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.replay.plan import plan_replay
 from debugger.replay.recording import Recording
-from debugger.replay.report import report_to_json
+from debugger.replay.report import is_yes, report_to_json
 from debugger.replay.run import run_replay
 from debugger.store import Store
 from runtime.errors import ReplayStop
@@ -126,6 +126,7 @@ def test_a_fork_goes_on_from_the_end(name, tmp_path):
     found = report.first_divergence
     assert found is not None
     assert (found.cause, found.reason) == ("extra call", "this goes on past the end of the recording")
+    assert report.unreached == ()
     assert found.differences[-1].actual["parts"][0]["content"] == "And for Rome?"
     asked: list[Question] = []
 
@@ -139,6 +140,15 @@ def test_a_fork_goes_on_from_the_end(name, tmp_path):
     said = [message["role"] for message in asked[0].request[-3:]]
     assert said[-2:] == ["assistant", "user"]
     assert len(asked) == 1
+
+
+def test_a_change_that_the_run_never_came_to_is_no_yes(tmp_path):
+    report = fork(load("refund_desk"), tmp_path, "messages[0].text=other", "next=More.", rebuild=True)
+    assert report.unreached == ("next",)
+    failed = replace(report, ended="failed", same_output=True, first_divergence=None)
+    assert not is_yes(failed)
+    assert "✗ failed as recorded; change not reached: next" in text_of_report(failed)
+    assert [edit["reached"] for edit in report_to_json(report)["edits"]] == [True, False]
 
 
 def test_a_program_takes_no_message_after_its_end(own):
