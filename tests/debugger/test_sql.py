@@ -200,15 +200,21 @@ def test_a_result_that_ends_early_leaves_the_file_that_was_there(tmp_path):
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("rows.csv", "before")]
 
 
-def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_a_query_that_python_hears_nothing_of(monkeypatch, tmp_path, number, code):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = signal.getsignal(number)
     run = Console.run
 
     def pressed(console: Console, query: str) -> object:
-        os.kill(os.getpid(), signal.SIGINT)
+        assert list(tmp_path.glob("retrospan-sql-*"))
+        os.kill(os.getpid(), number)
         return run(console, query)
 
     monkeypatch.setattr(Console, "run", pressed)
-    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == code
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) == before
 
 
 def test_ctrl_c_ends_a_write_to_a_pipe_that_stands_still(monkeypatch, tmp_path):
