@@ -174,7 +174,8 @@ def recording_of(store: Store, trace_id: str, *, together: bool = False) -> Reco
     sources = [Path(row.source) for row in store.traces() if row.trace_id == trace_id and row.source != "-"]
     traces = [row.trace_id for row in reversed(store.traces())] if together else [trace_id]
     calls = [call for each in traces for call in store.calls(each)]
-    return Recording(trace_id, calls, sources)
+    service = next((row.service for row in store.traces() if row.trace_id == trace_id), None)
+    return Recording(trace_id, calls, sources, service)
 
 
 def _input(text: str | None) -> dict[str, Any] | None:

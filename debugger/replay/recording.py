@@ -20,12 +20,16 @@ class Recording:
         trace_id: the trace.
         calls: its calls, in timeline order.
         sources: the files that it was loaded from; an entry point may be looked up beside them.
+        service: whose trace it is; its replays are told to be of the same. None where nothing tells.
     """
 
-    def __init__(self, trace_id: str, calls: Sequence[Call], sources: Sequence[Path]) -> None:
+    def __init__(
+        self, trace_id: str, calls: Sequence[Call], sources: Sequence[Path], service: str | None = None
+    ) -> None:
         self.trace_id = trace_id
         self.calls = tuple(calls)
         self.sources = tuple(sources)
+        self.service = service
 
     @cached_property
     def events(self) -> list[TraceEvent]:

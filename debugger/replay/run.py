@@ -132,7 +132,7 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "tools": job.tools,
         "trace_file": str(trace_file.resolve()),
         "run_name": job.name or _run_name(recording, program),
-        "service": _run_name(recording, program) if job.name else None,
+        "service": recording.service or (_run_name(recording, program) if job.name else None),
         "origin": {
             "trace_id": job.trace_id,
             "span_id": job.span_id,

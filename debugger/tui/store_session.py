@@ -15,7 +15,7 @@ from runtime.messages import Call
 from runtime.trace import Span
 
 from ..analysis.prices import price_of
-from ..errors import ReplayError
+from ..errors import NoLibraryError, ReplayError
 from ..importers import Follower, Following
 from ..receiver.child import ReceiverProcess
 from ..receiver.status import Status
@@ -36,10 +36,21 @@ from .trace_reading import TraceReading
 
 def notebook_of(path: Path) -> Path:
     """Where the notes on plain traces lie: beside them, but never in the installed package with the samples."""
+    return library_folder().with_name("sample-notes.sqlite") if is_sample(path) else notebook_beside(path)
+
+
+def _keep_of_sample(made: Path, sample: Path) -> Path:
+    try:
+        with Library.open(make=False) as library:
+            return library.keep(made)
+    except NoLibraryError:
+        return copy_beside(made, Path.cwd() / sample.name)
+
+
+def is_sample(path: Path) -> bool:
+    """Whether a file is a bundled sample: nothing is ever written beside those."""
     samples = samples_folder()
-    if samples is not None and path.resolve().is_relative_to(samples):
-        return library_folder().with_name("sample-notes.sqlite")
-    return notebook_beside(path)
+    return samples is not None and path.resolve().is_relative_to(samples)
 
 
 class StoreSession(TraceReading):
@@ -232,6 +243,8 @@ class StoreSession(TraceReading):
     def keep(self, trace_id: str) -> Path:
         """Put a replay's trace into the library, or beside its recording as ``NAME.replay-N.otlp.jsonl``.
 
+        A replay of a bundled sample goes into the user's library where there is one, else to the present folder.
+
         Raises: ReplayError, LibraryError: the copy cannot be written.
         """
         with self._lock:
@@ -241,8 +254,10 @@ class StoreSession(TraceReading):
                 made = self._replays[trace_id]
                 if self._library is not None:
                     self._kept[trace_id] = self._library.keep(made)
+                elif not is_sample(recorded := self._recorded_file(trace_id)):
+                    self._kept[trace_id] = copy_beside(made, recorded)
                 else:
-                    self._kept[trace_id] = copy_beside(made, self._recorded_file(trace_id))
+                    self._kept[trace_id] = _keep_of_sample(made, recorded)
             return self._kept[trace_id]
 
     def _recorded_file(self, trace_id: str) -> Path:
@@ -267,7 +282,8 @@ class StoreSession(TraceReading):
                 known = known if self._recorded_spans == self._of(known.trace_id).spans(known.trace_id) else None
             if known is None or known.trace_id != trace_id:
                 self._recorded_spans = self._of(trace_id).spans(trace_id)
-                known = Recording(trace_id, self.calls(trace_id), self._sources(trace_id))
+                service = next((row.service for row in self.traces() if row.trace_id == trace_id), None)
+                known = Recording(trace_id, self.calls(trace_id), self._sources(trace_id), service)
             self._recording, self._recorded_at = known, generation
             return known
 

@@ -11,6 +11,9 @@ from textual.widgets import OptionList, TextArea
 from debugger.cli import main
 from debugger.commands import screen
 from debugger.errors import ReplayError
+from debugger.replay.model import ReplayJob
+from debugger.replay.run import stop_here
+from debugger.store import Library
 from debugger.tui.store_session import StoreSession
 from tests.tui.driver import NARROW, Desk, drive
 
@@ -115,6 +118,19 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)
+
+
+def test_a_replay_of_a_sample_is_saved_outside_the_samples_and_keeps_its_service(tmp_path, monkeypatch):
+    monkeypatch.setenv("RETROSPAN_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    with StoreSession([SAMPLES / "refund_desk.otlp.jsonl"]) as session:
+        session.load(lambda progress: None, lambda: False)
+        job = ReplayJob(trace_id=session.traces()[0].trace_id, rebuild=True)
+        made = [session.replay(job, lambda call: None, lambda: False, stop_here).trace_id for _ in range(2)]
+        assert session.keep(made[0]) == tmp_path / "refund_desk.replay-1.otlp.jsonl"
+        Library.open().close()
+        assert session.keep(made[1]).is_relative_to(tmp_path / "home"), "there is a library by now"
+        assert len({row.service for row in session.traces()}) == 1
 
 
 def test_a_fork_takes_every_text_that_was_changed():

@@ -80,7 +80,9 @@ def rebuild(recording: Recording) -> Rebuilt:
     script = Script(name=name, turns=with_arguments, settings=tuple(turns.settings), root=root)
     return Rebuilt(
         script=script,
-        recording=Recording(recording.trace_id, _under_a_run(calls, recording, layout), recording.sources),
+        recording=Recording(
+            recording.trace_id, _under_a_run(calls, recording, layout), recording.sources, recording.service
+        ),
         shown_by=shown_by,
         end=recorded_end(script),
         notes=tuple(_notes(script, shown_by, completed, recording.calls)),
