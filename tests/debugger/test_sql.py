@@ -163,7 +163,8 @@ def test_the_command_writes_tables_json_csv_and_parquet(capsys, tmp_path):
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.parquet")]) == 0
     with duckdb.connect() as plain:
         assert ("llm", 6) in plain.execute(f"from '{tmp_path / 'o.parquet'}'").fetchall()
-    assert main(["sql", "from nope", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert main(["sql", "from span", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert "there is no view span; did you mean spans? there are attributes, calls, " in capsys.readouterr().err
     assert not (tmp_path / "none.csv").exists()
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.txt")]) == 2
 

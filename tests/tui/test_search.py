@@ -107,6 +107,16 @@ def test_tab_goes_through_the_candidates():
     drive(FakeSession(), scene)
 
 
+def test_an_operator_after_a_completed_key_takes_its_place():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", Typed("tok"), "tab", Typed(">5"))
+        assert "search ▸ tokens>5_" in desk.screen
+        await desk.press(*["backspace"] * 8, Typed("tok"), "tab", Typed(">=5"))
+        assert "search ▸ tokens>=5_" in desk.screen
+
+    drive(FakeSession(), scene)
+
+
 def test_a_search_that_fails_is_said():
     session = FakeSession()
     session.fail["search"] = DebuggerError("the \x1b[31mindex is gone")

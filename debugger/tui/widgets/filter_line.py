@@ -6,7 +6,7 @@ Below it, while it has the focus, stands what is wrong with the text, or how it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.actions import SkipAction
@@ -20,6 +20,7 @@ from ...analysis.text import visible
 from ..keymap import bindings
 from .drawn import Drawable, OneLine, Run, key_for
 
+_OPERATORS: Final = (":", "=", ">", "<", "!")
 _LONGEST = 500
 """Characters that a text may have: nobody types more, and pasted documents are no filters."""
 
@@ -146,7 +147,14 @@ class FilterLine(OneLine, can_focus=True):
         if event.is_printable and event.character:
             event.stop()
             event.prevent_default()
-            self.text = (self.text + event.character)[:_LONGEST]
+            self.text = (self._before(event.character) + event.character)[:_LONGEST]
+
+    def _before(self, typed: str) -> str:
+        """The text that a key is put after: an operator takes the place of the one that a completion has just given."""
+        was_completed = self._offered is not None and self._offered[2] == self.text
+        if not was_completed or self.text[-1:] not in _OPERATORS or typed not in _OPERATORS:
+            return self.text
+        return self.text if self.text[-1] + typed in (">=", "<=") else self.text[:-1]
 
     def on_paste(self, event: events.Paste) -> None:
         """Take the first line of what is pasted."""
