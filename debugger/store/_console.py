@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,6 +38,7 @@ _MOST_LEVELS: Final = 200
 """Of a nested value: each way out of here goes through it by recursion."""
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
+_NO_TABLE: Final = re.compile(r"Catalog Error: Table with name (.+?) does not exist!", re.DOTALL)
 _LOCKS: Final = (
     "set allow_persistent_secrets = false",
     "set max_temp_directory_size = '4GB'",
@@ -213,10 +215,23 @@ class Console:
             self._connection.execute(text)
         except _INTERRUPTED as fault:
             raise QueryCancelledError("query") from fault
+        except duckdb.CatalogException as fault:
+            raise self._no_view(fault) from fault
         except duckdb.Error as fault:
             raise _said(fault) from fault
         columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
         return columns, self._pieces()
+
+    def _no_view(self, fault: duckdb.CatalogException) -> SqlError:
+        """The error of a name that is not there; of a table with the views, where DuckDB would name its own tables."""
+        said = _said(fault)
+        missing = _NO_TABLE.match(said.reason)
+        if missing is None:
+            return said
+        views = [name for name, _ in self.schema().tables]
+        near = get_close_matches(missing[1].lower(), views, n=1)
+        hint = (f"did you mean {near[0]}? " if near else "") + f"there are {', '.join(views)}"
+        return SqlError(f"there is no view {missing[1]}", line=said.line, column=said.column, hint=hint)
 
     def _read_messages(self, read: ReadMessages) -> None:
         self._connection.begin()

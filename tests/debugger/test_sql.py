@@ -174,7 +174,8 @@ def test_the_command_writes_tables_json_csv_and_parquet(capsys, tmp_path):
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.parquet")]) == 0
     with duckdb.connect() as plain:
         assert ("llm", 6) in plain.execute(f"from '{tmp_path / 'o.parquet'}'").fetchall()
-    assert main(["sql", "from nope", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert main(["sql", "from span", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert "there is no view span; did you mean spans? there are attributes, calls, " in capsys.readouterr().err
     assert not (tmp_path / "none.csv").exists()
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.txt")]) == 2
 
@@ -211,15 +212,21 @@ def test_a_result_that_ends_early_leaves_the_file_that_was_there(tmp_path):
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("rows.csv", "before")]
 
 
-def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_a_query_that_python_hears_nothing_of(monkeypatch, tmp_path, number, code):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = signal.getsignal(number)
     run = Console.run
 
     def pressed(console: Console, query: str) -> object:
-        os.kill(os.getpid(), signal.SIGINT)
+        assert list(tmp_path.glob("retrospan-sql-*"))
+        os.kill(os.getpid(), number)
         return run(console, query)
 
     monkeypatch.setattr(Console, "run", pressed)
-    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == code
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) == before
 
 
 def test_ctrl_c_ends_a_write_to_a_pipe_that_stands_still(monkeypatch, tmp_path):
