@@ -294,7 +294,7 @@ def _named(out: Builder, key: str, name: Piece, value: Json, call_id: str | None
     parsed = parse_json_text(value)
     lines = json_lines(parsed, 4)
     if isinstance(parsed, str):
-        out.text(key, parsed, indent=2, first=(name,))
+        out.text(key, parsed, indent=2, first=(name, told(call_id, "dim", after="  ")) if call_id else (name,))
     elif len(lines) == 1:
         out.line(name, *lines[0].pieces, tail, indent=2)
     else:

@@ -85,6 +85,8 @@ def from_where(job: ReplayJob, span_name: str | None) -> str:
     if job.span_id is None:
         return "the whole trace"
     point = f"{job.anchor} {one_line(span_name, job.span_id)}"
+    if job.edits:
+        return f"the whole trace, changed from the point {point} on"
     if job.rest_recorded:
         return f"the whole recording answers, also past the point {point}"
     return f"up to the point {point}"

@@ -15,8 +15,12 @@ _FIRST_S: Final = 0.5
 _EACH_S: Final = 0.2
 _PLAIN_S: Final = 10.0
 """Between two lines where there is no terminal."""
-_RATE_AFTER_S: Final = 1.0
-"""Before that, a rate means nothing."""
+_RATE_AFTER_S: Final = 3.0
+"""Before that, a rate means nothing: what is read first need not be like the rest, and opening it takes a while."""
+_LEFT_AFTER_PERCENT: Final = 2
+"""Nor does the time left before so much is read, ..."""
+_LEFT_AFTER_S: Final = 30.0
+"""... unless it went on for so long."""
 _MINUTE_S: Final = 60
 """Below it the time left is told in whole seconds: nobody knows it better."""
 
@@ -73,7 +77,8 @@ def progress_text(progress: LoadProgress, seconds: float) -> str:
     parts.append(plural(progress.spans, "span"))
     if seconds >= _RATE_AFTER_S:
         parts.append(f"{plural(round(progress.spans / seconds), 'span')}/s")
-        if total and 0 < done < total:
+        is_known = seconds >= _LEFT_AFTER_S or (total and done * 100 >= total * _LEFT_AFTER_PERCENT)
+        if total and 0 < done < total and is_known:
             left = int(seconds * (total - done) / done) + 1
             parts.append(f"{f'{left} s' if left < _MINUTE_S else duration(left * 1_000_000_000)} left")
     return f"reading: {', '.join(parts)}"

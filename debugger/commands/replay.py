@@ -102,6 +102,11 @@ def run(args: Namespace) -> int:
 
     if args.program is not None:
         return _program.replay(args)
+    if args.ignore:
+        from ..replay.endpoint.ignore import ignoring
+
+        ignoring(args.ignore)
+        say("--ignore has no effect here: it is for a program, named after --, whose requests are compared")
     store, summary = load_input(args)
     with store:
         keep_input(args, store)

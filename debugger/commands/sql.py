@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from signal import SIGINT, signal
+from signal import SIG_IGN, SIGINT, Signals, getsignal, signal
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 _SHOWN: Final = 1_000
 """Rows of a table for people; JSON, CSV and files hold all."""
+_ENDING: Final = tuple(number for number in Signals if number.name in ("SIGTERM", "SIGHUP"))
+"""What ends a process unheard; there is no SIGHUP on Windows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +61,8 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
     from ..store.result_files import drop_unwritten, write_result, write_text
     from ._input import keep_input
 
-    with store:
+    # A store in memory is copied to a temporary file, which only goes away where the command ends in its own way.
+    with _hearing(_end, _ENDING), store:
         keep_input(args, store)
         with store.console() as console, _beside(console) as steps:
             if output is not None and output.suffix == ".parquet":
@@ -92,21 +95,22 @@ class _Steps:
         self._console = console
         self._pool = pool
         self._progress = Progress() if sys.stderr.isatty() else None
-        self._is_running = self._is_pressed = False
+        self._is_running = False
+        self._heard: int | None = None
 
-    def press(self) -> None:
-        """Ctrl-C was pressed."""
-        self._is_pressed = True
+    def hear(self, number: int) -> None:
+        """A signal has come that ends the command."""
+        self._heard = number
         if not self._is_running:
-            raise KeyboardInterrupt
+            _end(number)
 
     def run(self, step: Callable[[], T]) -> T:
-        """What a step returns. Raises KeyboardInterrupt, what the step raises."""
+        """What a step returns. Raises KeyboardInterrupt, SystemExit, what the step raises."""
         self._is_running = True
         try:
             work = self._pool.submit(step)
             while not wait([work], timeout=0.1).done:
-                if self._is_pressed:
+                if self._heard is not None:
                     self._console.interrupt()
                 if self._progress is not None:
                     _tell(self._progress, self._console.reading)
@@ -114,8 +118,8 @@ class _Steps:
                 self._progress.clear()
         finally:
             self._is_running = False
-        if self._is_pressed:
-            raise KeyboardInterrupt
+        if self._heard is not None:
+            _end(self._heard)
         return work.result()
 
 
@@ -123,14 +127,30 @@ class _Steps:
 def _beside(console: Console) -> Iterator[_Steps]:
     with ThreadPoolExecutor(1, "retrospan-sql") as pool:
         steps = _Steps(console, pool)
-        if current_thread() is not main_thread():  # it hears no signal
+        with _hearing(steps.hear, (SIGINT, *_ENDING)):
             yield steps
-            return
-        before = signal(SIGINT, lambda _number, _frame: steps.press())
-        try:
-            yield steps
-        finally:
-            signal(SIGINT, before)
+
+
+def _end(number: int) -> None:
+    """Raise what ends the command for a signal."""
+    if number == SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _hearing(hear: Callable[[int], None], numbers: Collection[Signals]) -> Iterator[None]:
+    """Call ``hear`` for signals; not for those that nohup and the like had ignored."""
+    if current_thread() is not main_thread():  # it hears no signal
+        yield
+        return
+    wanted = [number for number in numbers if getsignal(number) is not SIG_IGN]
+    before = [(number, signal(number, lambda heard, _frame: hear(heard))) for number in wanted]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal(number, handler)
 
 
 def _tell(progress: Progress, reading: tuple[int, int] | None) -> None:

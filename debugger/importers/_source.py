@@ -213,6 +213,9 @@ def _from_member(
         with archive.open(info) as member:
             blocks = _bounded(_zip_blocks(member, path, note), path, note, lambda: info.compress_size)
             head, blocks = _unpacked(*_peek(blocks), path, note, lambda: info.compress_size)
+            if head.startswith(_ZIP):  # its list of members stands at its end, which is not at hand
+                note(path, "a zip within a zip is not read")
+                return
             yield Source(path, head, blocks, counter, False)
     except _BAD_ZIP as fault:
         note(path, f"cannot be read from the archive: {fault}")

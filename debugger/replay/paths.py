@@ -11,11 +11,12 @@ from runtime.messages import Call
 
 LIKE: Final = 0.6
 """From here on a path is taken for a slip of the keys; as in ``difflib``."""
-MOST: Final = 8
+MOST: Final = 10
 """Paths that an error lists beside the likeliest one."""
 LONGEST: Final = 80
 """Characters of a wrong path that an error repeats."""
 
+_KIND: Final = re.compile(r"[.:\[]")
 _TEXT: Final = re.compile(r"(.*messages\[)\d+(\]\.text)")
 
 
@@ -57,7 +58,8 @@ def nearby(path: str, valid: Iterable[str]) -> str:
     by_lower = {each.lower(): each for each in reversed(known)}
     ranked = [by_lower[low] for low in get_close_matches(path.lower()[:LONGEST], by_lower, n=len(by_lower), cutoff=0.0)]
     meant = get_close_matches(path.lower()[:LONGEST], by_lower, n=1, cutoff=LIKE)
-    listed = _collapsed([*ranked, *known])
+    # Where nothing is like it, what can be changed at all helps more than what happens to be spelt nearly so.
+    listed = _collapsed([*ranked, *known] if meant else [*_one_of_each_kind(known), *ranked])
     shown = listed[:MOST] + (["…"] if len(listed) > MOST else [])
     return (f"did you mean {by_lower[meant[0]]}? " if meant else "") + f"paths here: {', '.join(shown)}"
 
@@ -65,6 +67,11 @@ def nearby(path: str, valid: Iterable[str]) -> str:
 def shortened(path: str) -> str:
     """A path as an error repeats it."""
     return path if len(path) <= LONGEST else path[: LONGEST - 1] + "…"
+
+
+def _one_of_each_kind(paths: Iterable[str]) -> list[str]:
+    """The first path that begins with each word, such as ``system``, ``messages`` and ``tools``."""
+    return list({_KIND.split(path, 1)[0]: path for path in reversed(list(paths))}.values())[::-1]
 
 
 def _collapsed(paths: Sequence[str]) -> list[str]:

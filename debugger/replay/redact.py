@@ -70,6 +70,8 @@ class Redaction:
 
     rules: tuple[str, ...] = ()
     """Names out of ``RULES``, or ``/pattern/`` for what the user wants gone beside them."""
+    values: tuple[str, ...] = ()
+    """Secrets that are known as they are, and go under any rules; the longest first."""
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Redaction:
@@ -89,6 +91,8 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """The text without what the rules find."""
+        for value in self.values:
+            text = text.replace(value, "[redacted:secret]")
         for rule in self.rules:
             text = self._plain(rule).sub(self._mark(rule), text)
         return _ENCODED.sub(self._encoded, text) if self.rules else text
@@ -118,7 +122,7 @@ class Redaction:
 
     def json(self, value: Json) -> Json:
         """A copy of the value with every text redacted, and what stands under the name of a secret as a whole."""
-        if not self.rules:
+        if not self.rules and not self.values:
             return value
         if isinstance(value, str):
             return self._inside(value)
@@ -159,11 +163,11 @@ class Redaction:
 
     def message(self, message: Message) -> Message:
         """The message with every text redacted."""
-        return message_from_json(self.json(message_to_json(message))) if self.rules else message
+        return message_from_json(self.json(message_to_json(message))) if self.rules or self.values else message
 
     def request(self, request: AnyRequest) -> AnyRequest:
         """The request with every text redacted, in what its tools say of themselves too."""
-        if not self.rules:
+        if not self.rules and not self.values:
             return request
         if isinstance(request, Request):
             tools = request.tools and tuple(

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,8 +34,11 @@ _PIECE: Final = 8 << 20
 """Characters and bytes after which a piece is handed on, however few its rows are."""
 MOST_IN_CELL: Final = 64 << 20
 """Characters and bytes of one value, whose every copy on the way out is as large."""
+_MOST_LEVELS: Final = 200
+"""Of a nested value: each way out of here goes through it by recursion."""
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
+_NO_TABLE: Final = re.compile(r"Catalog Error: Table with name (.+?) does not exist!", re.DOTALL)
 _LOCKS: Final = (
     "set allow_persistent_secrets = false",
     "set max_temp_directory_size = '4GB'",
@@ -43,12 +47,10 @@ _LOCKS: Final = (
 )
 ReadMessages: TypeAlias = Callable[[Tell], Iterable[MessageRows]]
 """Reads the messages of all traces, and tells how far it is."""
-_NEVER_OFFERED: Final = ("all_spans", "all_logs", "hidden", "message_texts", "message_uses")
-"""Tables that the views are made of."""
 _NAMES_MESSAGES: Final = re.compile(r"\bmessages\b", re.IGNORECASE)
 _MESSAGES: Final = """
-create table message_texts (message_id bigint, role varchar, text varchar, parts json);
-create table message_uses (
+create table below.message_texts (message_id bigint, role varchar, text varchar, parts json);
+create table below.message_uses (
     trace_id varchar, span_id varchar, direction varchar, position bigint, message_id bigint
 )
 """
@@ -57,12 +59,12 @@ select spans.trace_id, span_id, parent_span_id, name, otel_kind, start_unix_nano
     status_message, kind, convention, error_type, agent_name, provider, model, tool_name, input_tokens, output_tokens,
     cost_nano_usd, origin_trace_id, attributes, events, links, service, scope_name, resource, path as file
 from {0}.spans left join {0}.contexts using (context_id) left join {0}.sources using (source_id)
-where not exists (select 1 from hidden where hidden.part = '{0}' and hidden.trace_id = spans.trace_id)
+where not exists (select 1 from below.hidden where hidden.part = '{0}' and hidden.trace_id = spans.trace_id)
 """
 _LOGS: Final = """
 select trace_id, span_id, event_name, time_unix_nano, severity, body, attributes
 from {0}.logs
-where not exists (select 1 from hidden where hidden.part = '{0}' and hidden.trace_id = logs.trace_id)
+where not exists (select 1 from below.hidden where hidden.part = '{0}' and hidden.trace_id = logs.trace_id)
 """
 
 
@@ -118,7 +120,8 @@ class Console:
         self.reading: tuple[int, int] | None = None
         """While the messages are read: spans done, and how many there are. Another thread may look."""
         self._connection = connection = connect(":memory:")
-        connection.execute("create table hidden (part varchar, trace_id varchar)")
+        connection.execute("create schema below")  # what the views are made of, and nobody is shown
+        connection.execute("create table below.hidden (part varchar, trace_id varchar)")
         connection.execute(_MESSAGES)
         connection.execute("create table issues (path varchar, line bigint, reason varchar)")
         names = []
@@ -126,7 +129,7 @@ class Console:
             names.append(f"part{i}")
             connection.execute(f"attach '{quoted(part.path)}' as part{i} (read_only)")
             for trace_id in part.hidden:
-                connection.execute("insert into hidden values (?, ?)", [names[-1], trace_id])
+                connection.execute("insert into below.hidden values (?, ?)", [names[-1], trace_id])
         if not names:  # a library without a trace: the views are there, and empty
             names.append("part0")
             connection.execute("attach ':memory:' as part0")
@@ -136,7 +139,7 @@ class Console:
         for row in issues:
             connection.execute("insert into issues values (?, ?, ?)", [row.path, row.line, row.reason])
         for view, text in (("all_spans", _SPANS), ("all_logs", _LOGS)):
-            connection.execute(f"create view {view} as {' union all '.join(text.format(name) for name in names)}")
+            connection.execute(f"create view below.{view} as {' union all '.join(text.format(name) for name in names)}")
         connection.execute(sql_text("console"))
         for lock in _LOCKS:
             connection.execute(lock)
@@ -161,7 +164,7 @@ class Console:
     def schema(self) -> SqlSchema:
         """The views with their columns, and the functions."""
         tables: dict[str, list[Column]] = {}
-        for table, name, kind in self.answer("console_columns", {"without": list(_NEVER_OFFERED)}):
+        for table, name, kind in self.answer("console_columns"):
             tables.setdefault(table, []).append(Column(name, kind))
         functions = tuple(name for (name,) in self.answer("console_functions"))
         return SqlSchema(tuple((table, tuple(columns)) for table, columns in tables.items()), functions)
@@ -212,17 +215,30 @@ class Console:
             self._connection.execute(text)
         except _INTERRUPTED as fault:
             raise QueryCancelledError("query") from fault
+        except duckdb.CatalogException as fault:
+            raise self._no_view(fault) from fault
         except duckdb.Error as fault:
             raise _said(fault) from fault
         columns = tuple(Column(str(name), str(kind)) for name, kind, *_ in self._connection.description or ())
         return columns, self._pieces()
 
+    def _no_view(self, fault: duckdb.CatalogException) -> SqlError:
+        """The error of a name that is not there; of a table with the views, where DuckDB would name its own tables."""
+        said = _said(fault)
+        missing = _NO_TABLE.match(said.reason)
+        if missing is None:
+            return said
+        views = [name for name, _ in self.schema().tables]
+        near = get_close_matches(missing[1].lower(), views, n=1)
+        hint = (f"did you mean {near[0]}? " if near else "") + f"there are {', '.join(views)}"
+        return SqlError(f"there is no view {missing[1]}", line=said.line, column=said.column, hint=hint)
+
     def _read_messages(self, read: ReadMessages) -> None:
         self._connection.begin()
         try:
             for piece in read(self._tell):
-                append_rows(self._connection, "message_texts", piece.texts)
-                append_rows(self._connection, "message_uses", piece.uses)
+                append_rows(self._connection, "below.message_texts", piece.texts)
+                append_rows(self._connection, "below.message_uses", piece.uses)
         except BaseException:
             self._connection.rollback()
             raise
@@ -279,11 +295,11 @@ class Console:
 def _limited(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """As many rows as make a piece.
 
-    Raises: SqlError: a value is too large.
+    Raises: SqlError: a value is too large or nested too deep.
     """
     left = _PIECE
     for row in islice(rows, FETCHED):
-        sizes = [_size(value) for value in row if type(value) not in _SMALL]
+        sizes = [_size(value, 0) for value in row if type(value) not in _SMALL]
         if sizes and (largest := max(sizes)) > MOST_IN_CELL:
             raise SqlError(
                 f"a value has {largest:,} characters or bytes, and {MOST_IN_CELL:,} are the most that is answered",
@@ -298,12 +314,17 @@ def _limited(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 _SMALL: Final = frozenset((int, float, bool, type(None)))
 
 
-def _size(value: Any) -> int:
+def _size(value: Any, depth: int) -> int:
     if isinstance(value, str | bytes):
         return len(value)
-    if isinstance(value, Mapping):
-        return sum(map(_size, value.values()))
-    return sum(map(_size, value)) if isinstance(value, list | tuple) else 0
+    if not isinstance(value, Mapping | list | tuple):
+        return 0
+    if depth >= _MOST_LEVELS:
+        raise SqlError(
+            f"a value is nested more than {_MOST_LEVELS} levels deep, and no deeper one is answered",
+            hint="ask for a part of it, or for it as text, as in COLUMN::varchar",
+        )
+    return sum(_size(item, depth + 1) for item in (value.values() if isinstance(value, Mapping) else value))
 
 
 def _said(fault: duckdb.Error) -> SqlError:

@@ -58,10 +58,10 @@ def write_result(path: Path, columns: Sequence[ColumnLike], pieces: Pieces) -> i
 
 @contextmanager
 def drop_unwritten(file: IO[str]) -> Iterator[None]:
-    """Where Ctrl-C ends the block, drop what the file has not taken: a pipe that stands still would hold us again."""
+    """Where a signal ends the block, drop what the file has not taken: a pipe that stands still would hold us again."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         null = os.open(os.devnull, os.O_WRONLY)
         with suppress(OSError):  # no file of the system stands behind it
             os.dup2(null, file.fileno())

@@ -18,6 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import WSCloseCode, web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server
 
@@ -65,6 +66,7 @@ class WebScreen(Server):
         return f"{self.public_url}/?token={self._token}"
 
     async def _make_app(self) -> web.Application:
+        logging.getLogger("aiohttp.server").addFilter(_is_news)
         app = await super()._make_app()
         app.middlewares.append(self._guard())
         return app
@@ -173,6 +175,11 @@ class WebScreen(Server):
             await process.stop()
             await socket.close()
         return socket
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that somebody sent what is no HTTP: it was answered with 400, and nothing of ours failed."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def _number(word: str | None, default: int) -> int:

@@ -51,7 +51,7 @@ class Agent(Generic[P, R]):
     """The default tools of its prompts."""
     max_generations: int = 100
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """Call the agent from within a run.
 
         The call id is taken here, before any await: calls made in a stable order get stable ids, also when they then

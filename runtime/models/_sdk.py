@@ -121,19 +121,27 @@ class Sdk:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Raise what the SDK raises inside as a ModelError. Errors of other kinds pass."""
+        """Raise what the SDK raises inside as a ModelError; those keep the key out. Errors of other kinds pass."""
         sdk = self.load()
         try:
             yield
         except (sdk.APIError, json.JSONDecodeError) as error:
             kind, detail, facts = self._translated(sdk, error)
-            held = self._clients.get(asyncio.get_running_loop())
-            key = held[0].api_key if held else None
-            if self._api_key_env is None or not key or key not in f"{detail} {error} {facts['type']}":
+            key = self._held_key()
+            if not key or key not in f"{detail} {error} {facts['type']}":
                 raise kind(detail, provider=self._provider, **facts) from error
             # The server repeats the key. A cause is printed and logged with the error, so it has to go as well.
             facts["type"] = (facts["type"] or "").replace(key, "") or None
             raise kind(detail.replace(key, "[key]"), provider=self._provider, **facts) from None
+        except ModelError as error:  # an answer or an event that was an error, as its reader words it
+            key = self._held_key()
+            if not key or key not in str(error):
+                raise
+            raise type(error)(str(error).replace(key, "[key]")) from None
+
+    def _held_key(self) -> str | None:
+        held = self._clients.get(asyncio.get_running_loop())
+        return held[0].api_key if held and self._api_key_env is not None else None
 
     def _translated(self, sdk: Any, error: Exception) -> tuple[type[ModelError], str, dict[str, Any]]:
         """Class, text, status and type of our error."""

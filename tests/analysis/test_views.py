@@ -16,7 +16,7 @@ from debugger.analysis.replay_view import diff_lines, from_where, result_documen
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
 from debugger.analysis.timeline import Axis, bar_of, ruler
 from debugger.analysis.traces import Arrangement, GroupLine, Sort, trace_lines
-from debugger.replay.model import ReplayJob, ReplayReport
+from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.store.rows import TraceRow
 from runtime.journal import Journal
 from runtime.messages import (
@@ -100,7 +100,7 @@ def test_every_kind_of_part_is_shown():
         ToolCallResponsePart("c1", "two\nlines"), BlobPart("image/png", None, 2048), OtherPart("video", {"len": 3}),
     )  # fmt: skip
     text = document_of(conversation(llm(Message("user", parts), Message("odd", ())))).text
-    for shown in ("(empty text)", '{"a": 1}', "thinking: hm", "▲ look", "↳ two", "image/png, 2 KB", "? video",
+    for shown in ("(empty text)", '{"a": 1}', "thinking: hm", "▲ look", "↳ c1  two", "image/png, 2 KB", "? video",
                   "odd", "(empty)"):  # fmt: skip
         assert shown in text
 
@@ -355,6 +355,10 @@ def test_a_failure_is_told_from_another_output(ended, error, recorded_error, sai
         ({"span_id": "s"}, "up to the point after chat"),
         ({"span_id": "s", "rest_recorded": True}, "the whole recording answers, also past the point after chat"),
         ({"rest_recorded": True}, "the whole trace"),
+        (
+            {"span_id": "s", "anchor": "before", "edits": (Edit(path="model", value="m"),)},
+            "the whole trace, changed from the point before chat on",
+        ),
     ],
 )
 def test_where_a_replay_starts_is_said_as_it_is(job, said):

@@ -186,6 +186,15 @@ def test_progress_says_rate_and_what_is_left() -> None:
     assert progress_text(half, 5.0) == "reading: 50 % of 1000 B, 10,000 spans, 2,000 spans/s, 6 s left"
 
 
+def test_progress_says_nothing_of_what_is_left_while_nobody_knows() -> None:
+    first = LoadProgress(path="x", bytes_done=1, bytes_total=1_000, spans=6)
+    assert [progress_text(first, seconds) for seconds in (2.0, 4.0, 30.0)] == [
+        "reading: 0 % of 1000 B, 6 spans",
+        "reading: 0 % of 1000 B, 6 spans, 2 spans/s",
+        "reading: 0 % of 1000 B, 6 spans, 0 spans/s, 8 h 19 m left",
+    ]
+
+
 def test_progress_without_a_terminal_is_plain_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter([0.0, 5.0, 11.0, 12.0, 22.0])
     progress = Progress(is_plain=True, clock=lambda: next(times))

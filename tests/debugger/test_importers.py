@@ -337,11 +337,11 @@ def test_gzip_with_damage_gives_what_there_is(tmp_path: Path) -> None:
 
 
 def test_zip_members_are_sources(tmp_path: Path) -> None:
-    path = tmp_path / "several.bin"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.jsonl", "one")
-        archive.writestr("sub/b.jsonl", "two")
-    assert sources(path) == ({f"{path}!a.jsonl": b"one", f"{path}!sub/b.jsonl": b"two"}, [])
+    with zipfile.ZipFile(path := tmp_path / "several.bin", "w") as archive:
+        for name, data in (("a.jsonl", b"one"), ("b/b.jsonl", b"two"), ("in.zip", b"PK\x03\x04")):
+            archive.writestr(name, data)
+    notes = [(f"{path}!in.zip", "a zip within a zip is not read")]
+    assert sources(path) == ({f"{path}!a.jsonl": b"one", f"{path}!b/b.jsonl": b"two"}, notes)
 
 
 def test_a_broken_zip_is_noted(tmp_path: Path) -> None:

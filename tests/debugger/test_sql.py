@@ -85,8 +85,9 @@ def test_sums_agree_with_the_list_of_traces(console):
         "with x as (insert into issues values ('a', 1, 'b') returning *) from x", "select getenv('HOME')",
         "prepare x as select 1", "execute x", "export database '{out}'", "select 1; select 2", "", "-- nothing",
         "explain select 1; drop view spans", "explain /* */ analyze copy (select 1) to '{out}'",
-        "select (select max(content) from read_text('/etc/passwd'))", "selec 1", "delete from hidden", "vacuum",
-        "with x as (delete from hidden returning *) from x", "merge into issues using spans on false when not matched "
+        "select (select max(content) from read_text('/etc/passwd'))", "selec 1", "delete from below.hidden", "vacuum",
+        "with x as (delete from below.hidden returning *) from x",
+        "merge into issues using spans on false when not matched "
         "then insert values ('a', 1, 'b')", "begin", "use part0", "reset lock_configuration", "import database '/'",
     ],
 )  # fmt: skip
@@ -119,6 +120,16 @@ def test_the_schema_is_what_can_be_asked(console):
     assert not {name for name in schema.functions if name.startswith(("read_", "duckdb_"))}
     for name in found:
         list(console.run(f"from {name} limit 1")[1])
+
+
+def test_what_the_views_are_made_of_is_not_shown(console):
+    assert [name for (name,) in rows(console, "show tables")] == [name for name, _ in console.schema().tables]
+
+
+def test_a_value_that_is_nested_too_deep_is_refused(console):
+    assert rows(console, f"select len({'[' * 150}1{']' * 150})") == [(1,)]
+    with pytest.raises(SqlError, match="more than 200 levels"):
+        rows(console, f"select {'[' * 600}1{']' * 600}")
 
 
 def test_several_stores_are_asked_as_one_without_what_was_thrown_away():
@@ -163,7 +174,8 @@ def test_the_command_writes_tables_json_csv_and_parquet(capsys, tmp_path):
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.parquet")]) == 0
     with duckdb.connect() as plain:
         assert ("llm", 6) in plain.execute(f"from '{tmp_path / 'o.parquet'}'").fetchall()
-    assert main(["sql", "from nope", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert main(["sql", "from span", str(DESK), "-o", str(tmp_path / "none.csv")]) == 2
+    assert "there is no view span; did you mean spans? there are attributes, calls, " in capsys.readouterr().err
     assert not (tmp_path / "none.csv").exists()
     assert main(["sql", query, str(DESK), "-o", str(tmp_path / "o.txt")]) == 2
 
@@ -200,15 +212,21 @@ def test_a_result_that_ends_early_leaves_the_file_that_was_there(tmp_path):
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("rows.csv", "before")]
 
 
-def test_ctrl_c_ends_a_query_that_python_hears_nothing_of(monkeypatch):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_a_query_that_python_hears_nothing_of(monkeypatch, tmp_path, number, code):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = signal.getsignal(number)
     run = Console.run
 
     def pressed(console: Console, query: str) -> object:
-        os.kill(os.getpid(), signal.SIGINT)
+        assert list(tmp_path.glob("retrospan-sql-*"))
+        os.kill(os.getpid(), number)
         return run(console, query)
 
     monkeypatch.setattr(Console, "run", pressed)
-    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == 130
+    assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == code
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) == before
 
 
 def test_ctrl_c_ends_a_write_to_a_pipe_that_stands_still(monkeypatch, tmp_path):
@@ -304,7 +322,7 @@ def test_each_message_is_kept_once_and_stands_where_the_calls_say():
         with store.console() as console:
             found = rows(console, "select span_id, direction, position, role, parts from messages")
             assert sorted((*row[:4], json.loads(row[4])) for row in found) == sorted(said, key=str)
-            assert rows(console, "select count(*) from message_texts")[0][0] < len(said)
+            assert rows(console, "select count(*) from below.message_texts")[0][0] < len(said)
 
 
 def test_reading_messages_tells_how_far_it_is_and_begins_anew_once_it_was_stopped(monkeypatch):

@@ -252,6 +252,7 @@ def test_memory_is_edited_where_code_reads_it(tmp_path):
         ("span:ffff.result=x", "span:"),
         ("tool:nothing.result=x", "tool:get_weather.result"),
         ("modle=x", "did you mean model? paths here: model, "),
+        ("foo.bar=1", "paths here: system, messages[0].text, model, "),
         ("MODEL=x", "did you mean model?"),
         ("temperature=0", "did you mean params.temperature?"),
         ("result.x=1", "tool:get_weather.result"),

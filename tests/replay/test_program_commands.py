@@ -111,6 +111,8 @@ def test_wrong_words_are_one_line(folder, monkeypatch, capfd):
         ["record", "--endpoint", "NOT_SET", "--", "true"],
         ["replay", "t.otlp.jsonl", "--"],
         ["replay", "t.otlp.jsonl", "--ignore", "colour", "--", "true"],
+        ["replay", "t.otlp.jsonl", "--ignore", "/(/", "--", "true"],
+        ["replay", "t.otlp.jsonl", "--ignore", "/(/"],
         ["replay", "t.otlp.jsonl", "--agent", "a.py:b", "--", "true"],
         ["export-test", "t.otlp.jsonl", "-o", "weather.py"],
     ):

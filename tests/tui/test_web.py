@@ -80,6 +80,17 @@ def test_only_who_knows_the_secret_is_let_in():
     serve(scene)
 
 
+def test_what_is_no_http_is_refused_without_a_word(caplog):
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", screen.port)
+        writer.write("GET /?token=ééé HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert b" 400 " in await reader.readline()
+        writer.close()
+
+    serve(scene)
+    assert caplog.text == ""
+
+
 def test_a_page_loads_nothing_from_elsewhere_and_draws():
     async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
         async with browser.get(screen.address) as answer:

@@ -185,6 +185,7 @@ class Door:
             if response_id is not None:
                 self._conversations[response_id] = (*turn.said, message)
         elif error is not None:
+            error = self.trail.without_secrets(error)  # what is said of it at the end is no place for them either
             with self._lock:
                 self.last_error, self.last_text = error, None
         outcome = Outcome(

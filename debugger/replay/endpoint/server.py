@@ -23,6 +23,7 @@ from ..model import Mode
 from . import chat, completions, messages, responses
 from .bodies import Bodies
 from .door import Door, Turn
+from .keys import secrets_of
 from .mcp import McpDesk
 from .reading import UnreadableRequestError
 from .speaking import Answer, Fault, Speaker
@@ -211,7 +212,17 @@ class _Handler(Bodies):
             self.close_connection = True
             self._send(404, "application/json", b"{}")
             return None
+        if self.endpoint.upstream is not None:
+            self._hide_secrets(self.endpoint.upstream, "/" + rest[0])
         return "/" + rest[0]
+
+    def _hide_secrets(self, upstream: Upstream, path: str) -> None:
+        """What is passed on with the request is kept out of what is written of it."""
+        server = parse_qs(path.partition("?")[2]).get("server", [""])[0]
+        name = self._whose(path)[0]
+        urls = (path, server, upstream.bases.get(name, ""))
+        headers = dict(self.headers.items())
+        self.endpoint.door.trail.hide(frozenset().union(*(secrets_of(url, headers) for url in urls)))
 
     # Answers of our own ------------------------------------------------------------------------------------
 

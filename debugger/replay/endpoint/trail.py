@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ class Trail:
         # A command's words may hold keys.
         self._emit(RunStart, self.root_id, None, name=name, input=self._redaction.json(input), origin=origin)
 
+    def hide(self, secrets: Collection[str]) -> None:
+        """From now on these go out of everything that is written, whatever the rules are."""
+        with self._lock:
+            known = self._redaction.values
+            if not known or not set(known).issuperset(secrets):
+                values = sorted({*known, *secrets}, key=lambda each: (-len(each), each))
+                self._redaction = replace(self._redaction, values=tuple(values))
+
+    def without_secrets(self, error: ErrorInfo) -> ErrorInfo:
+        """An error as it is written."""
+        return ErrorInfo(self._redaction.text(error.type), self._redaction.text(error.message))
+
     def call_id(self, kind: str, name: str) -> str:
         """The next call id of that kind and name."""
         key = f"{kind}:{name.replace('/', '_').replace(':', '_')}"
@@ -109,9 +122,7 @@ class Trail:
                 self.fault = self.fault or fault.strerror or type(fault).__name__
 
     def _redacted(self, outcome: Outcome) -> Outcome:
-        error = outcome.error
-        if error is not None:
-            error = ErrorInfo(error.type, self._redaction.text(error.message))
+        error = outcome.error and self.without_secrets(outcome.error)
         return replace(outcome, output=self._redaction.json(json_safe(outcome.output)[0]), error=error)
 
     def _emit(self, kind: type[TraceEvent], span_id: str, at: int | None, **fields: Any) -> None:

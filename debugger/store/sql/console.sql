@@ -1,4 +1,4 @@
--- Purpose: the views of the SQL console, over "all_spans", "all_logs", "message_texts", "message_uses" and "issues" of its own database.
+-- Purpose: the views of the SQL console, over "issues" and the schema "below" of its own database.
 -- Parameters: none.
 -- Names and columns of these views are a contract: docs/formats.md. Sums over "calls" of kind llm and embedding count each call once.
 create view spans as
@@ -33,7 +33,7 @@ select
     events::json as events,
     links::json as links,
     resource::json as resource
-from all_spans;
+from below.all_spans;
 create view calls as
 select
     trace_id,
@@ -100,7 +100,7 @@ select
     severity,
     body::json as body,
     attributes::json as attributes
-from all_logs;
+from below.all_logs;
 create view messages as
 select
     trace_id,
@@ -110,8 +110,8 @@ select
     role,
     text,
     parts
-from message_uses
-inner join message_texts using (message_id);
+from below.message_uses
+inner join below.message_texts using (message_id);
 create view traces as
 select
     trace_id,

@@ -1,5 +1,5 @@
 -- Purpose: the views that a query of the user can name, with their columns, for completion and the schema browser.
--- Parameters: $without (names of tables that the views are made of).
+-- Parameters: none.
 -- Columns: table_name, column_name, data_type; in the order of the views' names and of their columns.
 select
     table_name,
@@ -9,5 +9,4 @@ from duckdb_columns()
 where database_name = 'memory'
     and schema_name = 'main'
     and not internal
-    and table_name not in (select unnest($without))
 order by table_name, column_index

@@ -18,6 +18,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
+from ...analysis.replay_view import difference_lines
 from ...analysis.text import ONE_LINE_LIMIT, visible, width_of
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
@@ -203,6 +204,9 @@ class AskScreen(EditorScreen[Supplied]):
         last = asked.request[-1] if asked.kind == "llm" and asked.request else asked.request
         text = Text(f"{asked.kind} {visible(asked.name)}: ", "bold")
         text.append(f"{visible(asked.reason)}\n", "not bold")
+        for difference in asked.differences:
+            text.append(f"{visible(difference.part)} {visible(difference.path)}".rstrip() + "\n", "dim not bold")
+            text.append("".join(f"  {line.text}\n" for line in difference_lines(difference)), "not bold")
         text.append("asked ", "dim not bold").append(_cut(visible(_plain(last))), "not bold")
         with VerticalScroll(id="editor-asked"):
             yield Static(text)

@@ -16,9 +16,9 @@ from debugger.replay.endpoint import bodies
 from debugger.replay.endpoint.upstream import Upstream
 from debugger.replay.recording import Recording
 from runtime.messages import ErrorInfo, Usage
-from tests.runtime.models.servers import Says, serving
+from tests.runtime.models.servers import Raw, Says, serving, whole
 
-from .doors import replaying, statuses
+from .doors import record, replaying, statuses
 from .recorded import recorded_chat, says, turn, user
 
 
@@ -224,3 +224,40 @@ def test_an_address_that_is_none_is_refused_without_its_password(address):
     with pytest.raises(ReplayError) as fault:
         Upstream({"openai": address})
     assert "secret" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "secrets"),
+    [
+        ({"Authorization": "Bearer k3y-of-the-user"}, "", ["k3y-of-the-user"]),
+        ({"x-api-key": "k3y-of-the-user"}, "", ["k3y-of-the-user"]),
+        ({"Api-Key": 'k3y"of"the\\user'}, "", ['k3y"of"the\\user']),
+        ({"X-Goog-Api-Key": "k3y-of-the-user"}, "", ["k3y-of-the-user"]),
+        ({}, "?key=k3y%2Dof&alt=sse", ["k3y%2Dof", "k3y-of"]),
+        ({"Authorization": "Basic bWU6cGFzc3cwcmQh"}, "", ["bWU6cGFzc3cwcmQh", "passw0rd!"]),
+    ],
+)
+def test_a_key_that_the_server_repeats_is_passed_on_and_not_written(tmp_path, headers, query, secrets):
+    said = f"Wrong key: {' '.join(secrets)}."
+    told = Raw(200, json.dumps(whole("/chat/completions", Says(said))))
+    script = [Raw(401, json.dumps({"error": {"message": said, "type": "auth"}})), told]
+    path, seen = tmp_path / "t.otlp.jsonl", []
+
+    def program(endpoint):
+        for _ in script:
+            status, body, _ = post(endpoint, f"/v1/chat/completions{query}", ASKED, headers)
+            told = json.loads(body)
+            text = told["error"]["message"] if "error" in told else told["choices"][0]["message"]["content"]
+            seen.append((status, text == said, endpoint.door.last_error))
+        post(
+            endpoint,
+            f"/v1/chat/completions{query}",
+            {"model": "m", "messages": [{"role": "user", "content": said}]},
+            headers,
+        )
+
+    record(path, [*script, told], program)
+    assert [each[:2] for each in seen] == [(401, True), (200, True)]
+    written = path.read_text("utf-8") + seen[0][2].message
+    assert written.count("Wrong key: [redacted:secret]") >= 4
+    assert not [secret for secret in secrets if secret in written or json.dumps(secret)[1:-1] in written]
