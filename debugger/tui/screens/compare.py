@@ -83,6 +83,8 @@ class CompareScreen(PinningScreen):
             yield Run("   ✗ not compared", "error")
         elif self.comparison is None:
             yield Run("   comparing…", "warning")
+        elif self.comparison.stopped:
+            yield Run(f"   ✗ {self.comparison.stopped}", "error")
 
     def header_right(self) -> Iterable[Drawable]:
         """How many calls of each sort there are, where there is room."""
