@@ -9,6 +9,10 @@ from __future__ import annotations
 def main() -> int:
     """Run the command line; returns the exit code, 130 for an interrupt."""
     try:
+        # msgspec takes datetime's C functions without a look at whether it got them: an interrupt in that import ended
+        # the process with a segmentation fault later. Once loaded, nothing is left there that could be interrupted.
+        import datetime  # noqa: F401
+
         from debugger.cli import main as run
 
         return run()

@@ -54,18 +54,25 @@ def _module(command: Command) -> _Module:
     return cast(_Module, importlib.import_module(f".commands.{command.module}", __package__))
 
 
+def _sentence(help_text: str) -> str:
+    """The line of a command as a sentence. Names such as OTLP stay as they are."""
+    return f"{help_text[:1].upper()}{help_text[1:]}."
+
+
 def build_parser(words: Sequence[str]) -> _Parser:
     """The parser for these words: all commands by name, the options only of the one that is meant."""
     parser = _Parser(
         prog="retrospan",
         description="Time-travel debugger for LLM agents: open a trace, restore any point of it, run it again.",
-        epilog="PATH may be a file, a folder, a .gz or .zip file, or - for standard input. "
+        usage="%(prog)s [-h] [--version] COMMAND ...\n       %(prog)s [PATH ...]",
+        epilog="Without a command, `retrospan PATH …` opens files or folders on the screen, and `retrospan` alone the "
+        "library. PATH may be a file, a folder, a .gz or .zip file, or - for standard input. "
         "`retrospan COMMAND --help` says more.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", prog="retrospan")
     for command in COMMANDS:
-        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        sub = commands.add_parser(command.name, help=command.help, description=_sentence(command.help))
         if command.name in words:
             module = _module(command)
             module.add_arguments(sub)
@@ -77,7 +84,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     names = {command.name for command in COMMANDS}
     first = words[0] if words else None
     if DEFAULT is not None and first not in names and first not in ("-h", "--help", "--version"):
-        parser = _Parser(prog="retrospan", description=DEFAULT.help)
+        parser = _Parser(prog="retrospan", description=_sentence(DEFAULT.help))
         module = _module(DEFAULT)
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from runtime.messages import Json
 
@@ -102,6 +102,19 @@ _ENDED: dict[Ended, tuple[str, Style]] = {
 
 def headline(report: ReplayReport) -> Piece:
     """The result in one short sentence."""
+    ended = _ended(report)
+    unreached = report.unreached
+    if not unreached or report.ended == "cancelled":
+        return ended
+    paths = ", ".join(map(one_line, unreached[:_MOST_PATHS])) + (", …" if len(unreached) > _MOST_PATHS else "")
+    return Piece(f"✗ {ended.text.lstrip('✓✗ ')}; change not reached: {paths}", "error")
+
+
+_MOST_PATHS: Final = 3
+"""Paths that the headline names; the edits below it tell all."""
+
+
+def _ended(report: ReplayReport) -> Piece:
     text, style = _ENDED[report.ended]
     if report.same_output and report.ended in ("done", "failed"):
         return Piece("✓ same output as recorded" if report.ended == "done" else "✓ failed as recorded", "good")
@@ -160,7 +173,8 @@ def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s"
 def _edits(out: Builder, edits: Iterable[Edit]) -> None:
     """What a fork changes, word by word where it is a text."""
     for i, edit in enumerate(edits):
-        out.line(Piece("✎ ", "warning"), told(edit.path, "key"))
+        unreached = () if edit.is_reached else (Piece("  not reached: nothing has changed by it", "error"),)
+        out.line(Piece("✎ ", "warning"), told(edit.path, "key"), *unreached)
         out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
 
 

@@ -29,7 +29,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("replay", "replay", "run the agent of a trace again, answered from the recording", takes_program=True),
     Command("diff", "diff", "say what differs between two traces, or between two snapshots"),
     Command("sql", "sql", "ask the spans of files or of the library in SQL, read-only"),
-    Command("export-test", "export_test", "write a pytest test that replays a trace", takes_program=True),
+    Command("export-test", "export_test", "write a test that replays a trace; pytest runs it", takes_program=True),
     Command("record", "record", "run a program and record what it asks of its models", takes_program=True),
     Command("listen", "listen", "receive traces from running programs (OTLP) into the library"),
     Command("web", "web", "open the screen in a browser, on files or on the library"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SHOWN_FILES: Final = 3
 _SHOWN_LINES: Final = 5
+_LAST_PORT: Final = 65_535
 
 
 def add_input(parser: ArgumentParser) -> None:
@@ -66,6 +67,13 @@ def path_word(word: str) -> str:
     if not word:
         raise ArgumentTypeError("an empty name is no file")
     return word
+
+
+def port_word(word: str) -> int:
+    """A port to listen on, where 0 stands for any that is free. Raises ArgumentTypeError."""
+    if not word.isdecimal() or int(word) > _LAST_PORT:
+        raise ArgumentTypeError(f"{word!r} is no port (0 to {_LAST_PORT})")
+    return int(word)
 
 
 def id_word(word: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import DebuggerError
+from ..errors import DebuggerError, UnknownTraceError
 from ._input import add_library, id_word, load_input, open_library, path_word
 
 if TYPE_CHECKING:
@@ -57,8 +57,11 @@ def _read(args: Namespace, word: str, trace: str | None) -> list[Call] | Snapsho
         store, _ = load_input(Namespace(paths=[word], library=None))
         with store:
             return store.calls(chosen_trace(store, trace))
-    with open_library(args, make=False).reader() as store:
-        return store.calls(store.resolve_trace(word))
+    try:
+        with open_library(args, make=False).reader() as store:
+            return store.calls(store.resolve_trace(word))
+    except UnknownTraceError as fault:
+        raise DebuggerError(f"no file {word!r}, and no trace of the library has that id", hint=fault.hint) from None
 
 
 def _is_snapshot(path: Path) -> bool:

@@ -22,7 +22,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser)
     parser.add_argument("--trace", metavar="T", type=id_word, help="the trace, by the first digits of its id")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True, help="the test, such as test_shop.py"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="the test, such as test_shop.py; running it needs pytest (pip install pytest)",
     )
     parser.add_argument(
         "--agent", metavar="FILE.py:NAME", help="the agent; default: the one the trace names, or is rebuilt from"

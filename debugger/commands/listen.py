@@ -12,14 +12,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from ._input import add_library, open_library
+from ._input import add_library, open_library, port_word
 
 if TYPE_CHECKING:
     from ..receiver.listener import Listener
     from ..receiver.status import Status
 
 _PLAIN_EVERY_S: Final = 10.0
-_LAST_PORT: Final = 65_535
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,8 +28,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="127.0.0.1",
         help="address to listen on (127.0.0.1); others than loopback need a secret in RETROSPAN_TOKEN",
     )
-    parser.add_argument("--http-port", type=_port, default=4318, metavar="N", help="port of OTLP/HTTP (4318); 0: any")
-    parser.add_argument("--grpc-port", type=_port, metavar="N", help="port of OTLP/gRPC (4317); 0: any")
+    parser.add_argument(
+        "--http-port", type=port_word, default=4318, metavar="N", help="port of OTLP/HTTP (4318); 0: any"
+    )
+    parser.add_argument("--grpc-port", type=port_word, metavar="N", help="port of OTLP/gRPC (4317); 0: any")
     parser.add_argument("--no-grpc", action="store_true", help="HTTP only")
     parser.add_argument(
         "--allow-origin",
@@ -43,12 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_library(parser)
     parser.add_argument("--json", action="store_true", help="the status as JSON lines on standard output")
     parser.add_argument("--until-eof", action="store_true", help="stop when standard input ends")
-
-
-def _port(word: str) -> int:
-    if not word.isdecimal() or int(word) > _LAST_PORT:
-        raise ArgumentTypeError(f"{word!r} is no port (0 to {_LAST_PORT})")
-    return int(word)
 
 
 def _origin(word: str) -> str:

@@ -35,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Show each trace; in the order of ``list``."""
+    from ..analysis.text import plural
     from ..store import collector_off
 
     store, summary = load_input(args)
@@ -43,7 +44,9 @@ def run(args: Namespace) -> int:
         if not args.paths and not traces:
             raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
         if not args.paths and args.trace is None:
-            raise DebuggerError("which trace of the library?", hint="name one with --trace, or a PATH to read")
+            raise DebuggerError(
+                f"the library holds {plural(len(traces), 'trace')}", hint="name one with --trace, or a PATH to read"
+            )
         if args.trace is not None:
             wanted = store.resolve_trace(args.trace)
             traces = [row for row in traces if row.trace_id == wanted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
@@ -12,9 +13,9 @@ from urllib.parse import urlsplit
 
 from ..errors import DebuggerError
 from . import screen
+from ._input import port_word
 
 _PORT: Final = 8000
-_LAST_PORT: Final = 65_535
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,16 +26,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="127.0.0.1",
         help="address to serve on (127.0.0.1); others than loopback need a secret in RETROSPAN_TOKEN",
     )
-    parser.add_argument("--port", type=_port, default=_PORT, metavar="N", help=f"port to serve on ({_PORT})")
+    parser.add_argument(
+        "--port", type=port_word, default=_PORT, metavar="N", help=f"port to serve on ({_PORT}); 0: any"
+    )
     parser.add_argument(
         "--url", type=_url, help="the address that browsers use, where a proxy or tunnel stands before this one"
     )
-
-
-def _port(word: str) -> int:
-    if not word.isdecimal() or not 0 < int(word) <= _LAST_PORT:
-        raise ArgumentTypeError(f"{word!r} is no port (1 to {_LAST_PORT})")
-    return int(word)
 
 
 def _url(word: str) -> str:
@@ -62,16 +59,26 @@ def run(args: Namespace) -> int:
     host = f"[{args.host}]" if ":" in args.host else args.host
     if args.url is None and args.host in ("0.0.0.0", "::"):
         raise DebuggerError(f"{args.host} is no address that a browser can open", hint="say with --url which one is")
-    url = args.url or f"http://{host}:{args.port}"
-    server = WebScreen(_command(args), host=args.host, port=args.port, public_url=url, token=token)
+    port = args.port
     try:
-        server.serve()
+        port = port or _free_port(args.host)  # Pages and cookies name the port, so it is known before the server is.
+        url = args.url or f"http://{host}:{port}"
+        WebScreen(_command(args), host=args.host, port=port, public_url=url, token=token).serve()
     except OSError as fault:
         raise DebuggerError(
-            f"{host}:{args.port} cannot be served on: {os.strerror(fault.errno) if fault.errno else fault}".lower(),
+            f"{host}:{port} cannot be served on: {os.strerror(fault.errno) if fault.errno else fault}".lower(),
             hint="choose another port with --port",
         ) from fault
     return 0
+
+
+def _free_port(host: str) -> int:
+    """A port of the host that nobody has now. Raises OSError: there is no such host."""
+    family, kind, number, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, number) as taken:
+        taken.bind(address)
+        port: int = taken.getsockname()[1]
+        return port
 
 
 def _command(args: Namespace) -> str:

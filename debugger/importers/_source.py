@@ -34,6 +34,9 @@ _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _BOMB_BYTES: Final = 256 << 20
 _BOMB_RATIO: Final = 500
 """What unpacks to more than that in both respects is no trace: text of agents shrinks a hundredfold at best."""
+MOST_EMPTY: Final = 1_000
+"""Empty gzip members or zstd frames that may follow each other; tools write one at the end or between two others."""
+_SLICE_BYTES: Final = 64 << 10
 _BAD_ZIP: Final = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, ValueError,
     OverflowError,
@@ -251,16 +254,42 @@ def _peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     return b"".join(first)[:HEAD_BYTES], chain(first, blocks)
 
 
+def _sliced(blocks: Iterable[bytes]) -> Iterator[memoryview | bytes]:
+    """The blocks in pieces: at the end of each member, however small, all that was given with it is copied."""
+    for block in blocks:
+        view = memoryview(block)
+        for at in range(0, len(view), _SLICE_BYTES):
+            yield view[at : at + _SLICE_BYTES]
+
+
+class _Empty:
+    """Counts members without content: they cost time, and no bound on what is unpacked sees them."""
+
+    def __init__(self, path: str, kind: str, note: PathNote) -> None:
+        self.in_a_row = 0
+        self._path = path
+        self._kind = kind
+        self._note = note
+
+    def are_too_many(self) -> bool:
+        """A member has ended; where it was one empty one too many, that is noted."""
+        self.in_a_row += 1
+        if self.in_a_row <= MOST_EMPTY:
+            return False
+        self._note(self._path, f"more than {MOST_EMPTY:,} empty {self._kind} in a row; not read on")
+        return True
+
+
 def _gunzip(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[bytes]:
     """The content of all members; damage or an early end is noted after what could be read."""
     inflate = zlib.decompressobj(wbits=31)
     at_member_start = False
-    for block in blocks:
-        data = block
+    empty = _Empty(path, "gzip members", note)
+    for data in _sliced(blocks):
         while data:
             if at_member_start:
-                if not data.startswith(_GZIP[:1]):
-                    if data.strip(b"\x00"):
+                if data[:1] != _GZIP[:1]:
+                    if bytes(data).strip(b"\x00"):
                         note(path, "something follows the gzip data")
                     return
                 inflate = zlib.decompressobj(wbits=31)
@@ -273,10 +302,13 @@ def _gunzip(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[byte
                 note(path, "damaged gzip data")
                 return
             if out:
+                empty.in_a_row = -1  # the end of this member makes it none
                 yield out
             data = inflate.unconsumed_tail
             if inflate.eof:
                 data, at_member_start = inflate.unused_data, True
+                if empty.are_too_many():
+                    return
     if not at_member_start:
         while out := inflate.flush():
             yield out
@@ -291,12 +323,13 @@ def _unzstd(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[byte
         from backports import zstd
     frame = zstd.ZstdDecompressor()
     is_inside = False
-    for block in blocks:
-        data = block
+    empty = _Empty(path, "zstd frames", note)
+    for data in _sliced(blocks):
         while data:
             try:
                 out = frame.decompress(data, BLOCK_BYTES)
                 while out:
+                    empty.in_a_row = -1
                     yield out
                     out = b"" if frame.eof or frame.needs_input else frame.decompress(b"", BLOCK_BYTES)
             except zstd.ZstdError:
@@ -305,5 +338,7 @@ def _unzstd(blocks: Iterable[bytes], path: str, note: PathNote) -> Iterator[byte
             is_inside, data = True, b""
             if frame.eof:
                 is_inside, data, frame = False, frame.unused_data, zstd.ZstdDecompressor()
+                if empty.are_too_many():
+                    return
     if is_inside:
         note(path, "zstd data that ends in the middle")

@@ -15,6 +15,10 @@ from ..importers import WireError, is_logs, otlp_json, otlp_proto
 from .otlp import Encoding, Signal, malformed, too_large
 
 _STEP: Final = 1 << 20
+_SLICE: Final = 64 << 10
+"""Bytes given to zlib together: it copies what of them lies behind the end of a member."""
+MOST_MEMBERS: Final = 1_000
+"""Members of a gzip body; senders make one. Empty ones would cost time that no limit of bytes sees."""
 _KEYS: Final = frozenset(
     ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics", "resource_metrics")
 )
@@ -43,25 +47,31 @@ def inflate(body: bytes, limit: int, grow: Callable[[int], None]) -> bytes:
         body: one or more gzip members.
         limit: bytes that the content may have.
         grow: told of each step's bytes before they are kept; may raise.
-    Raises: Refused: no gzip, cut off, or beyond the limit.
+    Raises: Refused: no gzip, cut off, of too many members, or beyond the limit.
     """
     out: list[bytes] = []
-    size = 0
-    data = body
+    size = members = at = 0
+    view = memoryview(body)
     try:
-        while data:
+        while at < len(view):
+            members += 1
+            if members > MOST_MEMBERS:
+                raise malformed(f"the gzip data has more than {MOST_MEMBERS:,} members")
             unpack = zlib.decompressobj(wbits=31)
-            while data and not unpack.eof:
-                piece = unpack.decompress(data, _STEP)
-                data = unpack.unconsumed_tail
-                size += len(piece)
-                if size > limit:
-                    raise too_large(limit)
-                grow(len(piece))
-                out.append(piece)
+            while at < len(view) and not unpack.eof:
+                data: memoryview | bytes = view[at : at + _SLICE]
+                at += len(data)
+                while data and not unpack.eof:
+                    piece = unpack.decompress(data, _STEP)
+                    data = unpack.unconsumed_tail
+                    size += len(piece)
+                    if size > limit:
+                        raise too_large(limit)
+                    grow(len(piece))
+                    out.append(piece)
             if not unpack.eof:
                 raise malformed("the gzip data ends in the middle")
-            data = unpack.unused_data
+            at -= len(unpack.unused_data)
     except zlib.error:
         raise malformed("the content is no gzip data, as its content encoding says") from None
     return b"".join(out)

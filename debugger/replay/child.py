@@ -327,6 +327,7 @@ async def replay(
         "trace_fault": trace_fault.why,
         "divergence": asdict(session.divergence) if session.divergence else None,
         "inferred": session.inferred,
+        "reached": sorted(session.reached),
         "changed_parameters": [asdict(difference) for difference in session.parameters.values()],
         "live": live_uses(run.events),
         "saved_nano_usd": sum(c for c in spent if c is not None) if any(c is not None for c in spent) else None,

@@ -93,6 +93,7 @@ class _Made:
     memory: list[MemoryPatch]
     inputs: list[Json]
     shown: list[Edit]
+    uses: list[str]
 
 
 def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[Edits, tuple[Edit, ...]]:
@@ -105,7 +106,7 @@ def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[
 
     Raises: EditError: a path names nothing; says which paths there are nearby.
     """
-    made = _Made([], {}, [], [], [])
+    made = _Made([], {}, [], [], [], [])
     for edit in job.edits:
         _Resolver(recording, job, edit, made, is_rebuilt).resolve()
     edits = Edits(
@@ -113,6 +114,7 @@ def resolve(recording: Recording, job: ReplayJob, *, is_rebuilt: bool) -> tuple[
         outcomes=made.outcomes,
         memory=tuple(made.memory),
         inputs=tuple(made.inputs),
+        uses=tuple(made.uses),
     )
     return edits, tuple(made.shown)
 
@@ -235,6 +237,7 @@ class _Resolver:
         last = next((call for call in reversed(self._recording.calls) if call.kind == "llm"), None)
         if last is None or not last.output_messages or not last.input_messages:
             raise self._wrong("the last model call has no recorded answer to go on from", ["messages[+]"])
+        self._made.uses.append(f"input {len(self._made.inputs)}")
         self._made.inputs.append(message_to_json(self._new_message()))
         self._show(None)
 
@@ -290,7 +293,10 @@ class _Resolver:
         if field in ("description", "parameters") and name in known:
             old = known[name]
             text = self._text() if field == "description" else value
-            value = {**old.to_json(), field: text}
+            # The patch is the whole tool, so it must hold what an earlier edit has made of the other field.
+            earlier = [patch for patch in self._made.requests if (patch.kind, patch.name) == ("tool", name)]
+            now = earlier[-1].value if earlier and earlier[-1].agent_id == agent else old.to_json()
+            value = {**(now or old.to_json()), field: text}
             self._show(getattr(old, field))
         elif not field and (name in known or isinstance(value, Mapping)):
             value = None if value is None else {**ToolDefinition.from_json(value).to_json(), "name": name or rest}
@@ -317,6 +323,11 @@ class _Resolver:
             new = edited_message(old, value if isinstance(value, Mapping) else self._text())
             changed = replace(recorded, status="ok", output=new, error=None)
             self._show(text_of([old]))
+        earlier = self._made.outcomes.get(call.span_id)
+        if earlier is not None and earlier.status != changed.status:
+            raise EditError(f"{shortened(self._edit.path)}: another edit says otherwise of the same call",
+                            hint="a call has either a result or an error; change one of them")  # fmt: skip
+        self._made.uses.append(f"outcome {call.span_id}")
         self._made.outcomes[call.span_id] = replace(changed, lost=None)
 
     def _answered(self) -> Call:
@@ -353,6 +364,7 @@ class _Resolver:
         scope, _ = self._frame_of(call)
         frame = self._recording.whole.frames.get(scope)
         since = self._since() or None
+        self._made.uses.append(f"memory {len(self._made.memory)}")
         self._made.memory.append(MemoryPatch(scope=scope, since_unix_nano=since, key=key, value=self._edit.value))
         self._show(frame.memory.get(key) if frame else None)
 
@@ -364,6 +376,7 @@ class _Resolver:
 
     def _patch(self, kind: Any, call: Call, **fields: Any) -> None:
         since = call.start_unix_nano if self._by == "span" or self._job.span_id else None
+        self._made.uses.append(f"request {len(self._made.requests)}")
         self._made.requests.append(RequestPatch(kind=kind, since_unix_nano=since, **fields))
 
     def _show(self, was: Json) -> None:

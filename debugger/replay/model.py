@@ -43,6 +43,8 @@ class Edit:
     value: Json
     was: Json = None
     """What stands there in the recording; None until it was looked up, and where nothing does."""
+    is_reached: bool = True
+    """False once a replay has ended before the change took effect."""
 
     def to_json(self) -> dict[str, Json]:
         """``{"path", "value", "was"}``."""
@@ -171,6 +173,11 @@ class ReplayReport:
         spent = [each.usage for each in self.live]
         known = {name: [v for each in spent if (v := getattr(each, name)) is not None] for name in Usage.__slots__}
         return Usage(**{name: sum(values) for name, values in known.items() if values})
+
+    @property
+    def unreached(self) -> tuple[str, ...]:
+        """The paths of the edits that never took effect."""
+        return tuple(edit.path for edit in self.edits if not edit.is_reached)
 
     def count(self, status: CallStatus) -> int:
         """Calls with that status."""

@@ -37,6 +37,8 @@ class End:
     trace_id: str | None = None
     divergence: Divergence | None = None
     inferred: bool = False
+    reached: tuple[str, ...] | None = None
+    """What of the edits took effect, as ``Edits.uses`` names it; None where the run could not tell."""
     changed_parameters: tuple[Difference, ...] = ()
     """Parameters that were recorded with another value."""
     saved_nano_usd: int | None = None

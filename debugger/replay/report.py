@@ -21,7 +21,7 @@ def report_to_json(report: ReplayReport) -> dict[str, Any]:
             "anchor": job.anchor if job.span_id else None,
         },
         "program": report.program,
-        "edits": [edit.to_json() for edit in report.edits],
+        "edits": [edit.to_json() | {"reached": edit.is_reached} for edit in report.edits],
         "notes": list(report.notes),
         "mode": job.mode,
         "tools": job.tools,
@@ -73,6 +73,8 @@ def counts(report: ReplayReport) -> dict[str, int]:
 
 def is_yes(report: ReplayReport) -> bool:
     """True for exit code 0: the replay did what it was asked and came to the recorded end, or to its cut."""
+    if report.unreached:
+        return False
     if report.ended == "past_cut":
         return True
     if report.ended in ("diverged", "cancelled", "nothing"):

@@ -87,6 +87,9 @@ def run_replay(
             why = f"{end.error.type}: {end.error.message}" if end.error else "no reason was given"
             raise EntryPointError(f"{shown(program)} cannot be loaded: {why}")
         report = _report(recording, job, cut, unfinished, tuple(rows.values()), end, child, program)
+        if end is not None and end.reached is not None:
+            told_of = zip(report.edits, edits.uses, strict=True)
+            report = replace(report, edits=tuple(replace(e, is_reached=use in end.reached) for e, use in told_of))
         if report.trace_fault and unfinished.is_file():
             unfinished.unlink()  # half a trace is none
     return replace(report, trace_path=trace_file if report.trace_path else None)

@@ -338,7 +338,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
     ],
     "fork": [
-        _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with this change",
+        _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with all changes",
              show=True),
         _key("fork.next", "tab", "app.focus_next", "paths / text", "Between the paths and the text", show=True),
         _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),

@@ -7,7 +7,7 @@ with an earlier one are left alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -61,6 +61,8 @@ class Edits:
     memory: tuple[MemoryPatch, ...] = ()
     inputs: tuple[Json, ...] = ()
     """Messages of the user (``message_to_json``) that follow the recorded end; who runs the conversation says them."""
+    uses: tuple[str, ...] = ()
+    """What each edit came to, in their order: ``request N``, ``outcome SPAN``, ``memory N`` or ``input N``."""
 
     def applied(self, agent_id: str, request: Request, start_unix_nano: int | None) -> Request:
         """The request as it goes out.
@@ -73,6 +75,14 @@ class Edits:
         patches = [patch for patch in self.requests if _is_due(patch, agent_id, start_unix_nano)]
         return _with_messages(_with_parts(request, patches), patches) if patches else request
 
+    def reached(self, agent_id: str, request: Request, start_unix_nano: int | None) -> Iterator[str]:
+        """The patches of requests that ``applied`` finds a place for, named as in ``uses``."""
+        for n, patch in enumerate(self.requests):
+            is_message = patch.kind in ("message", "add")
+            has_place = not is_message or _place(request.messages, patch) is not None
+            if has_place and _is_due(patch, agent_id, start_unix_nano):
+                yield f"request {n}"
+
     def to_json(self) -> dict[str, Json]:
         """As JSON, for another process."""
         return {
@@ -80,6 +90,7 @@ class Edits:
             "outcomes": {span: outcome.to_json() for span, outcome in self.outcomes.items()},
             "memory": [{name: getattr(patch, name) for name in patch.__slots__} for patch in self.memory],
             "inputs": list(self.inputs),
+            "uses": list(self.uses),
         }
 
     @classmethod
@@ -90,6 +101,7 @@ class Edits:
             outcomes={span: Outcome.from_json(each) for span, each in data["outcomes"].items()},
             memory=tuple(MemoryPatch(**each) for each in data["memory"]),
             inputs=tuple(data["inputs"]),
+            uses=tuple(data["uses"]),
         )
 
 

@@ -60,6 +60,8 @@ class ReplaySession:
         self._matcher = Matcher(recording, form=form)
         self._edits = edits or Edits()
         self._memory = list(self._edits.memory)
+        self.reached: set[str] = set()
+        """What of the edits took effect, as ``Edits.uses`` names it; who says ``Edits.inputs`` adds those."""
         self._supply = supply
         self._questions: dict[str, tuple[JournalKind, Question, Miss]] = {}
         """Calls that wait for what the user says."""
@@ -216,7 +218,9 @@ class ReplaySession:
             return request
         with self._lock:
             answer = self._matcher.peek(scope, "prompt", request)
-            return self._edits.applied(agent_id, request, answer.start_unix_nano if answer else None)
+            start = answer.start_unix_nano if answer else None
+            self.reached.update(self._edits.reached(agent_id, request, start))
+            return self._edits.applied(agent_id, request, start)
 
     def is_edited(self, span_id: str) -> bool:
         """Whether the outcome of that recorded span was edited."""
@@ -229,6 +233,7 @@ class ReplaySession:
         with self._lock:
             due = [patch for patch in self._memory if patch.scope == scope and self._is_reached(patch)]
             self._memory = [patch for patch in self._memory if patch not in due]
+            self.reached.update(f"memory {n}" for n, patch in enumerate(self._edits.memory) if patch in due)
             return due
 
     def _is_reached(self, patch: MemoryPatch) -> bool:
@@ -368,6 +373,7 @@ class ReplaySession:
         edited = self._edits.outcomes.get(hit.outcome.span_id or "")
         if edited is not None:
             outcome = replace(edited, span_id=hit.outcome.span_id)
+            self.reached.add(f"outcome {outcome.span_id}")
             hit, status = replace(hit, outcome=outcome, supplied=True), "supplied"
         else:
             self.answered.append(hit.outcome)

@@ -20,6 +20,7 @@ from generate import write
 
 from debugger.importers import otlp_json
 from debugger.store import Store
+from debugger.store._calls import KeptCalls
 from debugger.store._database import Database, sql_text
 
 
@@ -128,7 +129,7 @@ def _rows_of(path: Path) -> list[tuple[object, ...]]:
 
 
 def _fresh_calls(store: Store, trace_id: str) -> None:
-    store._calls.clear()
+    store._calls = KeptCalls()
     store.calls(trace_id)
 
 

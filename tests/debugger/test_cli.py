@@ -88,6 +88,16 @@ def test_an_unknown_trace_names_those_that_are_there(capsys: pytest.CaptureFixtu
     assert out.err.startswith("retrospan: no trace 'ffff'; traces here: 8afa")
 
 
+def test_what_is_neither_a_file_nor_a_trace_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = ["--library", str(tmp_path)]
+    assert main(["load", str(LANGCHAIN), *library]) == 0
+    assert main(["diff", "nope.json", "a59f", *library]) == 2
+    assert main(["show", *library]) == 2
+    said = capsys.readouterr().err
+    assert "no file 'nope.json', and no trace of the library has that id; traces here: 8afa" in said
+    assert "the library holds 2 traces; name one with --trace, or a PATH to read" in said
+
+
 def test_several_paths_and_the_same_one_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other"
     other.write_bytes(line(span()))
@@ -243,6 +253,20 @@ def test_an_interrupt_while_modules_are_imported_is_no_traceback(module: str) ->
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_nothing_that_msgspec_needs_in_c_is_still_to_be_imported_with_it() -> None:
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'datetime' and 'msgspec' in sys.modules: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.argv = ['retrospan', 'show', {str(LANGCHAIN)!r}]\n"
+        "from retrospan_main import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_interrupt_while_duckdb_starts_waits_for_it() -> None:
     code = (
         "import signal, sys\n"
@@ -265,7 +289,10 @@ def test_help_names_every_command_and_each_has_help(capsys: pytest.CaptureFixtur
     for command in COMMANDS:
         assert command.name.encode() in done.stdout.split()
         assert main([command.name, "--help"]) == 0
-        assert f"retrospan {command.name}" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert f"usage: retrospan {command.name} " in said
+        assert command.help[1:] + "." in " ".join(said.split())  # OTLP and SQL keep their capital letters
+    assert b"retrospan [PATH ...]" in done.stdout
 
 
 @pytest.mark.parametrize("words", [["load"], ["show", "--nonsense", "x"], ["library"]])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backports import zstd
 
 from debugger.importers import (
     FORMATS,
@@ -29,6 +30,7 @@ from debugger.importers import (
     otlp_proto,
 )
 from debugger.importers._lines import depth_after, iter_lines
+from debugger.importers._source import MOST_EMPTY
 
 from .otlp import SPAN, START, TRACE, line, pairs, request, span
 
@@ -304,6 +306,17 @@ def test_gzip_of_two_members_under_any_name(tmp_path: Path) -> None:
     path = tmp_path / "trace.txt"
     path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"two\n") + b"\x00\x00")
     assert sources(path) == ({str(path): b"one\ntwo\n"}, [])
+
+
+@pytest.mark.parametrize("kind", ["gzip members", "zstd frames"])
+def test_members_are_read_on_unless_too_many_in_a_row_are_empty(tmp_path: Path, kind: str) -> None:
+    pack = gzip.compress if kind == "gzip members" else zstd.compress
+    path, one, empty = tmp_path / "members", pack(b"line\n"), pack(b"")
+    path.write_bytes((one + empty * MOST_EMPTY) * 5 + one * 2 * MOST_EMPTY)
+    assert sources(path) == ({str(path): b"line\n" * (5 + 2 * MOST_EMPTY)}, [])
+    path.write_bytes(one + empty * (MOST_EMPTY + 1) + one)
+    note = f"more than 1,000 empty {kind} in a row; not read on"
+    assert sources(path) == ({str(path): b"line\n"}, [(str(path), note)])
 
 
 @pytest.mark.parametrize("keep", [12, -9, -1])

@@ -21,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from debugger.receiver import coming, grpc_server
 from debugger.receiver import http as http_module
+from debugger.receiver.check import MOST_MEMBERS
 from debugger.receiver.guard import Guard
 from debugger.receiver.intake import Intake
 
@@ -92,6 +93,14 @@ def test_gzip_of_several_members(door: Door) -> None:
     packed = gzip.compress(body[:9]) + gzip.compress(body[9:])
     assert door.ask("/v1/traces", packed, content_encoding="gzip", **PROTOBUF)[0] == 200
     assert door.sink.kept[0][1][4:] == body
+
+
+def test_gzip_of_too_many_members_is_refused(door: Door) -> None:
+    body, empty = gzip.compress(request(span(1)), mtime=0), gzip.compress(b"", mtime=0)
+    for members, status in ((MOST_MEMBERS, 200), (MOST_MEMBERS + 1, 400)):
+        packed = empty * (members - 1) + body
+        assert door.ask("/v1/traces", packed, content_encoding="gzip", **PROTOBUF)[0] == status
+    assert len(door.sink.kept) == 1
 
 
 @pytest.mark.parametrize("content_type", [PROTOBUF, JSON])

@@ -19,7 +19,7 @@ from debugger.replay.edits import read_edits, read_set, resolve
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.replay.plan import plan_replay
 from debugger.replay.recording import Recording
-from debugger.replay.report import report_to_json
+from debugger.replay.report import is_yes, report_to_json
 from debugger.replay.run import run_replay
 from debugger.store import Store
 from runtime.errors import ReplayStop
@@ -126,6 +126,7 @@ def test_a_fork_goes_on_from_the_end(name, tmp_path):
     found = report.first_divergence
     assert found is not None
     assert (found.cause, found.reason) == ("extra call", "this goes on past the end of the recording")
+    assert report.unreached == ()
     assert found.differences[-1].actual["parts"][0]["content"] == "And for Rome?"
     asked: list[Question] = []
 
@@ -139,6 +140,15 @@ def test_a_fork_goes_on_from_the_end(name, tmp_path):
     said = [message["role"] for message in asked[0].request[-3:]]
     assert said[-2:] == ["assistant", "user"]
     assert len(asked) == 1
+
+
+def test_a_change_that_the_run_never_came_to_is_no_yes(tmp_path):
+    report = fork(load("refund_desk"), tmp_path, "messages[0].text=other", "next=More.", rebuild=True)
+    assert report.unreached == ("next",)
+    failed = replace(report, ended="failed", same_output=True, first_divergence=None)
+    assert not is_yes(failed)
+    assert "✗ failed as recorded; change not reached: next" in text_of_report(failed)
+    assert [edit["reached"] for edit in report_to_json(report)["edits"]] == [True, False]
 
 
 def test_a_program_takes_no_message_after_its_end(own):
@@ -182,6 +192,21 @@ def test_every_part_of_a_request_and_its_class(name):
     for path, text in (("schema", "{"), ("tools.get_weather.parameters", "[]")):
         with pytest.raises(EditError, match="JSON"):
             typed(path, text)
+
+
+def test_several_edits_of_one_tool_and_of_one_call(foreign):
+    call = next(call for call in foreign.calls if call.kind == "llm")
+    pair = (
+        Edit(path="tools.get_weather.description", value="Another."),
+        Edit(path="tools.get_weather.parameters", value={"type": "object"}),
+    )
+    patches, _ = resolve(foreign, ReplayJob(trace_id=foreign.trace_id, edits=pair), is_rebuilt=True)
+    sent = patches.applied(patches.requests[0].agent_id or "", call.request(), None)
+    tool = next(tool for tool in sent.tools or () if tool.name == "get_weather")
+    assert (tool.description, tool.parameters) == ("Another.", {"type": "object"})
+    both = tuple(map(read_set, ("tool:get_weather.result=1", "tool:get_weather.error=gone")))
+    with pytest.raises(EditError, match="another edit says otherwise"):
+        resolve(foreign, ReplayJob(trace_id=foreign.trace_id, edits=both), is_rebuilt=True)
 
 
 def test_what_is_typed_as_an_outcome():

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from textual.widgets import TextArea
+from textual.widgets import OptionList, TextArea
 
 from debugger.cli import main
 from debugger.commands import screen
@@ -99,6 +99,7 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         )
         await desk.press("ctrl+s")
         assert "This is no JSON" in desk.screen
+        assert "✎ result" in desk.screen, "a changed path is marked"
         await desk.press("ctrl+s")
         assert "A fork with 1 change" in desk.screen
         assert "✎ result" in desk.screen
@@ -111,6 +112,21 @@ def test_a_fork_from_a_tool_result_is_edited_asked_about_and_shown():
         assert "once more removes travel_desk for good" in desk.screen
         await desk.press("d")
         assert [row.origin_trace_id for row in desk.app.session.traces()] == [None], "an unsaved fork is thrown away"
+
+    with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene)
+
+
+def test_a_fork_takes_every_text_that_was_changed():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "E")
+        await desk.press("A", "tab", "down", "down", "tab", "B", "tab", "up", "tab", "C", "backspace")
+        texts = desk.app.screen.query_one(OptionList)
+        signs = [str(texts.get_option_at_index(i).prompt)[0] for i in range(3)]
+        assert signs == ["✎", " ", "✎"], "what was typed and taken back is no change"
+        await desk.press("ctrl+s")
+        assert "A fork with 2 changes" in desk.screen
+        assert [edit.path for edit in desk.app.screen.job.edits] == ["messages[0].text", "messages[+]"]
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

@@ -180,7 +180,7 @@ def test_a_page_runs_the_screen_with_the_same_words():
     ("words", "said"),
     [
         (["--host", "192.0.2.1"], "RETROSPAN_TOKEN"),
-        (["--port", "0"], "no port"),
+        (["--port", "65536"], "no port"),
         (["--url", "https://x.example/path"], "without a path"),
         (["not-there.jsonl"], "no such file"),
     ],
@@ -189,6 +189,16 @@ def test_what_cannot_be_served_is_said(words, said, capsys, monkeypatch):
     monkeypatch.delenv("RETROSPAN_TOKEN", raising=False)
     assert main(["web", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_port_0_is_any_free_one_which_the_address_names(monkeypatch):
+    monkeypatch.delenv("RETROSPAN_TOKEN", raising=False)
+    served = []
+    monkeypatch.setattr(WebScreen, "serve", lambda screen: served.append((screen.port, screen.public_url)))
+    assert main(["web", "--port", "0"]) == 0
+    [(port, url)] = served
+    assert port > 0
+    assert url == f"http://127.0.0.1:{port}"
 
 
 def test_without_the_extra_it_is_named(capsys, monkeypatch):

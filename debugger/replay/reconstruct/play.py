@@ -269,8 +269,11 @@ class Player:
         assert n is not None
         style = Style.of(self._script, [n])
         conversation = self._gone.get(n) or [*self._asked[n], *self._answered(n, style)]
-        for message in self._means.inputs:
+        session = current_context().run.session
+        for number, message in enumerate(self._means.inputs):
             conversation = [*conversation, message]
+            if session is not None:
+                session.reached.add(f"input {number}")
             answer = await self.ask(self._script.turns[n].settings, conversation)
             conversation = await self._loop(n, conversation, answer)
         self._gone[n] = conversation

@@ -41,14 +41,17 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     """Of the frame."""
     done_id: ClassVar[str] = "note.done"
     """The binding that gives the text."""
-    _doubtful: str | None = None
-    """The text that the user was warned of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._doubtful: set[str] = set()
+        """Texts that the user was warned of."""
 
     def is_meant(self, text: str, why: str | None) -> bool:
         """Whether a text is to be taken; one that is only nearly JSON must be given twice."""
-        if why is None or text == self._doubtful:
+        if why is None or text in self._doubtful:
             return True
-        self._doubtful = text
+        self._doubtful.add(text)
         said = f"This is no JSON: {visible(why)}. {key_for(self, self.done_id)} once more gives it as text."
         self.notify(said, severity="warning", markup=False)
         return False
@@ -94,8 +97,8 @@ _EMPTY: Final = {
 """What a path is for where nothing stands there."""
 
 
-class ForkScreen(EditorScreen[Edit | None]):
-    """Answers with the change that a fork begins with, or None.
+class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
+    """Answers with the changes that a fork begins with, in the order of the paths, or None.
 
     Args: choices: the paths that can be edited, each with the text that stands there.
     """
@@ -109,18 +112,20 @@ class ForkScreen(EditorScreen[Edit | None]):
         self._choices = choices
         self._at = 0
         self._drafts: dict[int, str] = {}
-        """What was typed for paths that are not shown now."""
+        """What was typed for paths, as far as it differs from what stands there."""
+        self._room = min(max((width_of(visible(path)) for path, _ in choices), default=0), _PATH_CELLS)
 
     def above(self) -> ComposeResult:
         """The paths to choose from, each with what stands there, or else what it is for."""
-        shown = [visible(path) for path, _ in self._choices]
-        room = min(max(map(width_of, shown), default=0), _PATH_CELLS)
-        lines = []
-        for path, (_, text) in zip(shown, self._choices, strict=True):
-            words = Text(" ".join(visible(text[:ONE_LINE_LIMIT]).split()) or _EMPTY.get(path, "(empty)"))
-            words.stylize("" if text else "dim")
-            lines.append(Text.assemble(path.ljust(room + len(path) - width_of(path)), "  ", words))
-        yield OptionList(*map(Option, lines), id="editor-paths")
+        yield OptionList(*(Option(self._line(at)) for at in range(len(self._choices))), id="editor-paths")
+
+    def _line(self, at: int) -> Text:
+        path, text = self._choices[at]
+        text, path = self._drafts.get(at, text), visible(path)
+        words = Text(" ".join(visible(text[:ONE_LINE_LIMIT]).split()) or _EMPTY.get(path, "(empty)"))
+        words.stylize("" if text else "dim")
+        sign = "✎ " if at in self._drafts else "  "
+        return Text.assemble(sign, path.ljust(self._room + len(path) - width_of(path)), "  ", words)
 
     def on_mount(self) -> None:
         """Begin with the text of the first path."""
@@ -129,15 +134,29 @@ class ForkScreen(EditorScreen[Edit | None]):
         self.area.focus()
 
     def _choose(self, at: int) -> None:
-        if at != self._at:
-            self._drafts[self._at] = self.area.recorded
         self._at = at
         path, text = self._choices[at]
         self.area.recorded = self._drafts.get(at, text)
         self.area.border_title = Text(visible(path))
 
+    def _take_draft(self) -> None:
+        """Keep what stands in the text, and mark its path where that is a change."""
+        at, text = self._at, self.area.recorded
+        if text == self._drafts.get(at, self._choices[at][1]):
+            return
+        if text == self._choices[at][1]:
+            del self._drafts[at]
+        else:
+            self._drafts[at] = text
+        self.query_one(OptionList).replace_option_prompt_at_index(at, self._line(at))
+
+    def on_text_area_changed(self) -> None:
+        """The list shows what is changed while it is typed."""
+        self._take_draft()
+
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what stands there."""
+        self._take_draft()
         self._choose(event.option_index)
 
     def on_option_list_option_selected(self) -> None:
@@ -145,18 +164,24 @@ class ForkScreen(EditorScreen[Edit | None]):
         self.area.focus()
 
     def action_done(self) -> None:
-        """Answer with the edit."""
-        path, old = self._choices[self._at]
-        text = self.area.recorded
-        if text == old:
+        """Answer with all edits; go to the path whose text cannot be taken."""
+        self._take_draft()
+        if not self._drafts:
             self.notify("Nothing has been changed yet.")
             return
-        try:
-            edit = typed(path, text)
-            if not takes_json(path) or self.is_meant(text, spoilt_json(old, text)):
-                self.dismiss(edit)
-        except EditError as fault:
-            self.notify(visible(str(fault)), severity="warning", markup=False)
+        edits = []
+        for at, text in sorted(self._drafts.items()):
+            path, old = self._choices[at]
+            try:
+                edits.append(typed(path, text))
+            except EditError as fault:
+                self.notify(visible(str(fault)), severity="warning", markup=False)
+                self.query_one(OptionList).highlighted = at
+                return
+            if takes_json(path) and not self.is_meant(text, spoilt_json(old, text)):
+                self.query_one(OptionList).highlighted = at
+                return
+        self.dismiss(tuple(edits))
 
     def action_cancel(self) -> None:
         """Do nothing."""

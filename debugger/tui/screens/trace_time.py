@@ -301,10 +301,10 @@ class TraceTime(TraceBase):
             self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
             return
 
-        def go_on(edit: Edit | None) -> None:
-            if edit is not None:
-                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=(edit,))
-                if edit.path == "next":
+        def go_on(edits: tuple[Edit, ...] | None) -> None:
+            if edits is not None:
+                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=edits)
+                if any(edit.path == "next" for edit in edits):
                     # No program takes a message after its end; the agent that the trace implies does.
                     job = replace(job, agent=None, rebuild=True)
                 self._plan.ask((job, name_of(span)))
