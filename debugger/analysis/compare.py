@@ -123,7 +123,7 @@ def _stopped(left: Sequence[Call], right: Sequence[Call]) -> str:
     for side, calls in (("left", left), ("right", right)):
         ended = next((call.replay_ended for call in calls if call.replay_ended), None)
         if ended in _STOPPED:
-            return f"the {side} one is a replay that {_STOPPED[ended]}: it stopped before the rest"
+            return f"the {side} replay {_STOPPED[ended]}, the rest was not run"
     return ""
 
 

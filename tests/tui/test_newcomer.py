@@ -96,7 +96,7 @@ def test_where_a_replay_diverges(tmp_path):
         await desk.press("x")
         assert isinstance(desk.app.focused, LineView), "the jumps work where enter led to"
         await desk.press("c")
-        assert "it stopped before the rest" in desk.screen
+        assert "the right replay diverged, the rest was not run" in desk.screen
 
     with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

@@ -73,6 +73,8 @@ class CompareScreen(PinningScreen):
 
     def header(self) -> Iterable[Drawable]:
         """Which traces, and how they came out."""
+        if self.comparison is not None and self.comparison.stopped:
+            yield Run(f" ✗ {self.comparison.stopped} ", "error")  # First, since a narrow screen cuts the names.
         yield Run(" ")
         for i, row in enumerate((self.left, self.right)):
             yield Run("  beside  " if i else "", "dim")
@@ -83,8 +85,6 @@ class CompareScreen(PinningScreen):
             yield Run("   ✗ not compared", "error")
         elif self.comparison is None:
             yield Run("   comparing…", "warning")
-        elif self.comparison.stopped:
-            yield Run(f"   ✗ {self.comparison.stopped}", "error")
 
     def header_right(self) -> Iterable[Drawable]:
         """How many calls of each sort there are, where there is room."""
