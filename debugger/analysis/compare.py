@@ -78,6 +78,8 @@ class Comparison:
     """In the order of the left trace, what only the right one has at its place between."""
     left: Totals
     right: Totals
+    stopped: str = ""
+    """Where one is a replay that ended before the rest of its recording: how. What follows was not run."""
 
     @property
     def differing(self) -> tuple[int, ...]:
@@ -111,7 +113,18 @@ def compare_traces(
         if not is_wanted():
             break
         rows.append(_row(None if a is None else old[a], None if b is None else new[b]))
-    return Comparison(rows=tuple(rows), left=_totals(left), right=_totals(right))
+    return Comparison(rows=tuple(rows), left=_totals(left), right=_totals(right), stopped=_stopped(left, right))
+
+
+_STOPPED = {"diverged": "diverged", "past_cut": "came to its cut", "cancelled": "was cancelled"}
+
+
+def _stopped(left: Sequence[Call], right: Sequence[Call]) -> str:
+    for side, calls in (("left", left), ("right", right)):
+        ended = next((call.replay_ended for call in calls if call.replay_ended), None)
+        if ended in _STOPPED:
+            return f"the {side} replay {_STOPPED[ended]}, the rest was not run"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,8 @@ def trace_document(comparison: Comparison, left: str, right: str) -> Document:
     out.line(
         Piece("The same calls with the same content." if comparison.is_same else counts_text(comparison), "strong")
     )
+    if comparison.stopped:
+        out.line(Piece(f"✗ {comparison.stopped}", "error"))
     same = 0
     for row in comparison.rows:
         if row.status == "same":

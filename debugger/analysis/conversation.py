@@ -152,7 +152,8 @@ def _head(out: Builder, view: Conversation) -> None:
         out.line(told(by, "dim"), hang=2)
     if served := call.served_by:
         said = {"journal": "answered from the recording", "reused": "answered again from the recording",
-                "live": "run for real", "supplied": "supplied by hand"}.get(served, served)  # fmt: skip
+                "live": "run for real", "supplied": "supplied by hand",
+                "none": "not answered: the replay stopped here"}.get(served, served)  # fmt: skip
         out.line(told(said, "good" if served == "journal" else "warning"))
     if call.kind == "llm" and view.carried:
         new = sum(1 for shown in view.messages if shown.is_new)

@@ -151,6 +151,25 @@ def next_in(places: Sequence[int], index: int, step: int) -> int | None:
     return places[at % len(places)]
 
 
+def next_failure(forest: Forest, index: int, step: int) -> int | None:
+    """The next or previous span in error, round the end, one that passed an error on after the one it came from.
+
+    From a span that is not in error the next one is the first below or after it. None where none is in error.
+    """
+
+    def place(span: int) -> tuple[int, int]:
+        return span + forest.size[span], -span
+
+    places = forest.failures
+    if not places:
+        return None
+    here = bisect_left(places, place(index), key=place)
+    if here < len(places) and places[here] == index:
+        return places[(here + step) % len(places)]
+    after = bisect_left(places, index + 1, key=lambda span: span + forest.size[span])
+    return places[(after if step > 0 else after - 1) % len(places)]
+
+
 def next_sibling(forest: Forest, index: int, step: int) -> int | None:
     """The next or previous span under the same parent; None at the end. Cost: O(depth)."""
     parent = forest.parent[index]

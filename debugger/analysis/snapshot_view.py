@@ -195,7 +195,8 @@ def _budget_text(budget: Budget) -> str:
         return ""
     text = f"{plural(spent.call_count, 'model turn')}, {count(spent.prompt_tokens)} → "
     text += f"{count(spent.completion_tokens)} tok"
-    return f"{text}, {cost(spent.costs[NANO_USD])}" if NANO_USD in spent.costs else text
+    text += f", {cost(spent.costs[NANO_USD])}" if NANO_USD in spent.costs else ""
+    return f"{text}, with sub-agents" if spent.call_count != budget.own.call_count else text
 
 
 def snapshot_document(

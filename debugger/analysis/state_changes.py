@@ -81,7 +81,7 @@ def _frame_changes(was: Frame | None, frame: Frame) -> Iterator[StateChange]:
     yield from _journal_changes(was, frame)
     spent, now = _spent(was), _spent(frame)
     if spent != now:
-        yield _change(frame, "spent", "changed", "spent", spent, now)
+        yield _change(frame, "spent", "changed", "spent by itself", spent, now)
     if frame.status == "completed" and was.output != frame.output:
         yield _change(frame, "output", "added", "output", was.output, frame.output)
     if frame.error is not None and was.error != frame.error:

@@ -57,6 +57,8 @@ class Forest:
     marks: dict[int, tuple[TreeMark, ...]]
     """By index: what is odd about a span's place in the tree. See ``marks_of`` for its times too."""
     errors: tuple[int, ...]
+    failures: tuple[int, ...]
+    """The same, each after those below it: where it went wrong comes before what only passed that on."""
     """Indices of the spans in error, ascending."""
     first: dict[str, int] = field(repr=False)
     moved: Sequence[int] = field(repr=False)
@@ -281,13 +283,15 @@ def _flatten(
     placed = {new[old]: tuple(found) for old, found in marks.items()}
     for i, mark in _reported_marks(shown, size):
         placed[i] = (*placed.get(i, ()), mark)
+    errors = tuple([i for i, row in enumerate(shown) if row.status_code == 2 or row.error_type is not None])
     return Forest(
         rows=shown,
         depth=depth,
         size=size,
         parent=above_new,
         marks=placed,
-        errors=tuple([i for i, row in enumerate(shown) if row.status_code == 2 or row.error_type is not None]),
+        errors=errors,
+        failures=tuple(sorted(errors, key=lambda i: (i + size[i], -i))),
         first=first,
         moved=new,
     )

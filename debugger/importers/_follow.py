@@ -46,7 +46,7 @@ class Following:
     files: int
     """Files that are looked at."""
     waiting: tuple[tuple[str, int], ...] = ()
-    """Path and first line of what is held back, since its end is not there yet."""
+    """Path and first line of what is held back, since its end is not there yet; 0 for an empty file."""
     not_followed: tuple[tuple[str, str], ...] = ()
     """Path and reason."""
     problem: str = ""
@@ -187,7 +187,7 @@ class _Tail:
         stream.seek(0)
         head = self._head = stream.read(HEAD_BYTES)
         if not head:
-            self.waits_at = 1
+            self.waits_at = 0
             return
         if packed := compression_of(head):
             self.mode, self.why = "never", f"compressed ({packed}); only plain files are followed"

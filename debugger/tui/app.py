@@ -17,6 +17,7 @@ from .keymap import bindings, key_of
 from .palette import KeyCommands
 from .query_book import QueryBook
 from .screens.base import PaneScreen
+from .screens.editor import EditorScreen
 from .screens.notebook import NotebookScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
@@ -96,7 +97,7 @@ class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, HelpScreen):
             screen.action_help()
-        elif isinstance(screen, PaneScreen | QuestionScreen):
+        elif isinstance(screen, PaneScreen | QuestionScreen | EditorScreen):
             self.push_screen(HelpScreen(screen.help_nodes()))
 
     def action_notebook(self) -> None:

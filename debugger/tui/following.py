@@ -76,7 +76,10 @@ class FileFollower:
         now = self._now
         if now.is_on:
             return []
-        return [IssueRow(path=path, line=line, reason="ends in the middle") for path, line in now.waiting]
+        return [
+            IssueRow(path=path, line=line or None, reason="ends in the middle" if line else "empty")
+            for path, line in now.waiting
+        ]
 
     def _run(self) -> None:
         wait = LOOK_S

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
@@ -17,7 +17,7 @@ from .keymap_sql import key as _key
 
 Group: TypeAlias = Literal[
     "app", "screen", "rows", "traces", "filter", "trace", "timeline", "detail", "text", "thread", "replay", "report",
-    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export", SqlGroup
+    "compare", "question", "fork", "ask", "notes", "lineage", "notebook", "note", "export", "editor", SqlGroup
 ]  # fmt: skip
 """A part of the program with keys of its own."""
 
@@ -40,6 +40,7 @@ TITLES: dict[Group, str] = {
     "notebook": "notebook",
     "note": "a note",
     "export": "export",
+    "editor": "dialogs",
     "query": "query",
     "result": "rows of a result",
     "queries": "queries to choose from",
@@ -89,7 +90,7 @@ def _written(key: str) -> str:
 
 _OWN_KEYS: dict[Group, list[Binding]] = {
     "app": [
-        _key("app.help", "question_mark", "help", "keys", "Show the keys of this screen and what they do"),
+        _key("app.help", "question_mark,f1", "help", "keys", "Show the keys of this screen and what they do"),
         _key("app.palette", "colon,ctrl+p", "command_palette", "commands", "Search all commands of this screen "
              "by name"),
         _key("app.notebook", "B", "notebook", "notebook", "Open the notebook: what was pinned, and notes of your own"),
@@ -333,7 +334,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("question.whole", "w", "whole", "from", "Switch between a replay from the cut that is shown and one of "
              "the whole trace"),
         _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
-        _key("question.help", "question_mark", "app.help", "keys", "Show the keys of this dialog and what they do",
+        _key("question.help", "question_mark,f1", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),
     ],
@@ -349,6 +350,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("ask.live", "ctrl+r", "live", "do it for real", "Ask the real model, or run the tool", show=True),
         _key("ask.stop", "escape", "stop", "stop here", "End the replay here, as a divergence", show=True),
     ],
+    "editor": [
+        _key("editor.help", "f1", "app.help", "keys", "Show the keys of this dialog and what they do", show=True),
+    ],
     "notes": [
         _key("notes.back", "escape", "back", "back", "Close this page", show=True),
     ],
@@ -363,6 +367,18 @@ _BY_ID: dict[str, Binding] = {binding.id or "": binding for group in _KEYS.value
 def bindings(*groups: Group) -> list[BindingType]:
     """The bindings of some groups, in order."""
     return [binding for group in groups for binding in _KEYS[group]]
+
+
+_JUMPS: Final = (
+    "next_error", "previous_error", "next_llm", "previous_llm", "next_tool", "previous_tool", "next_agent",
+    "previous_agent", "next_sibling", "previous_sibling", "slowest", "parent", "undo", "redo",
+)  # fmt: skip
+
+
+def jumps() -> list[BindingType]:
+    """The timeline's jumps for the pane beside it, whose screen passes them on."""
+    found = [_BY_ID[f"timeline.{name}"] for name in _JUMPS]
+    return [replace(each, action=f"screen.on_timeline({each.action!r})", show=False) for each in found]
 
 
 def all_bindings() -> list[Binding]:

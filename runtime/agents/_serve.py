@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ReplayStop
-from ..journal import Abort, Hit, ReplaySession, Supplied
+from ..journal import MISS_TYPE, Abort, Hit, ReplaySession, Supplied
 from ..messages import ErrorInfo, Json, Outcome, Usage
 from ._context import Context
 from ._revive import revive, type_name_of
@@ -63,11 +63,11 @@ async def serve(
     try:
         hit = ask()
     except ReplayStop as stop:
-        return Served(outcome(status="aborted"), "none", None, None, stop)
+        return Served(outcome(status="aborted", error=_missed(run.session, call_id)), "none", None, None, stop)
     if isinstance(hit, Abort):
         why = await _abort(context, call_id, hit)
         if isinstance(why, ReplayStop):
-            return Served(outcome(status="aborted"), "none", None, None, why)
+            return Served(outcome(status="aborted", error=_missed(run.session, call_id)), "none", None, None, why)
         again = outcome(status="aborted", error=type_name_of(why))
         return Served(again, "journal", hit.outcome.span_id, None, why)
     if hit is not None:
@@ -89,7 +89,7 @@ async def serve(
         if said is not None:
             return _supplied(run.session, call_id, said, outcome, revive_value)
     except ReplayStop as stop:
-        return Served(outcome(status="aborted"), "none", None, None, stop)
+        return Served(outcome(status="aborted", error=_missed(run.session, call_id)), "none", None, None, stop)
     try:
         value, output, usage, lost = await live()
     except BaseException as error:  # noqa: BLE001 - the border of foreign code: recorded, then raised by the caller
@@ -102,6 +102,14 @@ async def serve(
         run.session.settle(call_id, failed=False)
     ended = outcome(status="ok", output=output, usage=usage, lost="; ".join(lost) or None)
     return Served(ended, LIVE, None, value)
+
+
+def _missed(session: ReplaySession | None, call_id: str) -> ErrorInfo | None:
+    """What the span of the call at which the replay diverged says; None for the calls that it only stopped."""
+    at = session.divergence if session else None
+    if at is None or at.call_id != call_id:
+        return None
+    return ErrorInfo(MISS_TYPE, f"this request was not in the recording, so the replay stopped here: {at.reason}")
 
 
 def _supplied(

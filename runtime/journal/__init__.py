@@ -5,6 +5,7 @@ from ._edits import Edits, MemoryPatch, PatchKind, RequestPatch, edited_message
 from ._journal import AnyRequest, Journal, JournalEntry, JournalKind
 from ._matcher import Abort, Form, Hit, Matcher, Miss, ordinal
 from ._rows import (
+    MISS_TYPE,
     STRICT,
     Divergence,
     MissMode,
@@ -18,6 +19,7 @@ from ._rows import (
 from ._session import ReplaySession
 
 __all__ = [
+    "MISS_TYPE",
     "STRICT",
     "Abort",
     "AnyRequest",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..messages import ErrorInfo, Json
 from ._difference import Cause, Difference
@@ -49,6 +49,10 @@ class ReplayRow:
     origin_span_id: str | None = None
     """The recorded span that answered."""
     content_hash: str | None = None
+
+
+MISS_TYPE: Final = "retrospan_no_recorded_answer"
+"""The error type on the span of the call at which a replay diverged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from debugger.analysis.critical import critical_path
-from debugger.analysis.rhythm import BINS, Trail, minimap, next_in, next_sibling, rhythm_of
+from debugger.analysis.rhythm import BINS, Trail, minimap, next_failure, next_in, next_sibling, rhythm_of
 from debugger.analysis.timeline import Axis, axis_of
 from debugger.analysis.tree import build_forest
 from tests.tui.fake_session import MS, T0, TRAVEL, span_row
@@ -25,6 +25,14 @@ def test_calls_of_a_kind_and_name_are_found_both_ways_and_round():
     assert [next_in(llm, i, -1) for i in (0, 1, 10, 11)] == [11, 11, 9, 9]
     assert next_in(RHYTHM.names["format_plan"], 10, 1) == 10
     assert next_in((), 3, 1) is None
+
+
+def test_where_it_failed_comes_before_what_passed_it_on():
+    parents, failed = (None, 0, 1, 0, 0), (2, 2, 2, 0, 2)
+    forest = build_forest([span_row(i, parents[i], "tool", "t", i, 9, status_code=failed[i]) for i in range(5)])
+    assert [next_failure(forest, i, 1) for i in range(5)] == [2, 4, 1, 4, 0]
+    assert [next_failure(forest, i, -1) for i in range(5)] == [4, 2, 0, 1, 1]
+    assert next_failure(build_forest([span_row(0, None, "tool", "t", 0, 9)]), 0, 1) is None
 
 
 def test_siblings():

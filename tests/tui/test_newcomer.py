@@ -91,6 +91,12 @@ def test_where_a_replay_diverges(tmp_path):
         assert "✗ missed" in desk.screen
         assert "messages[0].parts[0].content" in desk.screen
         assert "{+never mention+}" in desk.screen
+        await desk.press("enter", "x", "enter")
+        assert "this request was not in the recording" in desk.app.screen.detail.document("conversation").text
+        await desk.press("x")
+        assert isinstance(desk.app.focused, LineView), "the jumps work where enter led to"
+        await desk.press("c")
+        assert "the right replay diverged, the rest was not run" in desk.screen
 
     with StoreSession([tmp_path / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from runtime.errors import ReplayStop
-from runtime.journal import Hit
+from runtime.journal import MISS_TYPE, Hit
 from runtime.messages import (
     ErrorInfo,
     Json,
@@ -35,7 +35,6 @@ from .speaking import Answer, Fault, Speaker
 from .tape import SCOPE, Tape
 from .trail import Trail, now
 
-MISS_TYPE: Final = "retrospan_no_recorded_answer"
 _SHOWN: Final = 3
 _LONGEST: Final = 240
 

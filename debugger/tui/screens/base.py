@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.widget import Widget
+from textual.widgets import TextArea
 
 from ...analysis.text import one_line, plural
 from ...errors import UnwritableError
@@ -37,6 +39,17 @@ def own_bindings(node: object) -> list[Binding]:
         if not kind.__dict__.get("_inherit_bindings", True):
             break
     return out
+
+
+def _typing_keys(always: Sequence[Binding]) -> list[Binding]:
+    """The same where letters and signs are typed: of each its first key that is none."""
+    return [
+        replace(each, key=next((key for key in each.key.split(",") if _UNTYPED.match(key)), each.key))
+        for each in always
+    ]
+
+
+_UNTYPED = re.compile(r"f\d|.+\+")
 
 
 class PaneScreen(AskingScreen, inherit_bindings=False):
@@ -89,7 +102,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         if len(self.panes()) < 2:
             found = [binding for binding in found if binding.id != "screen.next"]
         for line in self.query(KeyLine):
-            line.offer(found, ALWAYS)
+            line.offer(found, _typing_keys(ALWAYS) if isinstance(focused, FilterLine | TextArea) else ALWAYS)
 
     def offered(self, binding: Binding) -> Binding | None:
         """The binding as the key line shows it now; None where it does not."""

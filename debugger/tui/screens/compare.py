@@ -73,6 +73,8 @@ class CompareScreen(PinningScreen):
 
     def header(self) -> Iterable[Drawable]:
         """Which traces, and how they came out."""
+        if self.comparison is not None and self.comparison.stopped:
+            yield Run(f" ✗ {self.comparison.stopped} ", "error")  # First, since a narrow screen cuts the names.
         yield Run(" ")
         for i, row in enumerate((self.left, self.right)):
             yield Run("  beside  " if i else "", "dim")

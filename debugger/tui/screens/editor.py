@@ -36,6 +36,8 @@ _LOW: Final = 22
 class EditorScreen(ModalScreen[R], inherit_bindings=False):
     """A dialog with a text to edit and the keys below it."""
 
+    BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
+
     title_text = ""
     """Of the frame."""
     done_id: ClassVar[str] = "note.done"
@@ -73,7 +75,7 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def on_mount(self) -> None:
         """Show title and keys."""
         self.query_one("#editor").border_title = self.title_text
-        offered = [each for each in self.BINDINGS if isinstance(each, Binding) and each.show]
+        offered = [each for each in (*self.BINDINGS, *EditorScreen.BINDINGS) if isinstance(each, Binding) and each.show]
         self.query_one(KeyLine).offer(offered, ())
 
     def on_resize(self, event: events.Resize) -> None:

@@ -39,7 +39,9 @@ def following_pieces(files: Following, key: str) -> Iterable[Drawable]:
     if files.waiting:
         path, line = files.waiting[0]
         more = f" and {len(files.waiting) - 1} more" if len(files.waiting) > 1 else ""
-        yield Run(f"  waits for the rest of line {line:,} of {one_line(PurePath(path).name)}{more}", "dim")
+        name = one_line(PurePath(path).name)
+        said = f"waits for the rest of line {line:,} of {name}" if line else f"no spans in {name} (empty)"
+        yield Run(f"  {said}{more}", "dim")
 
 
 def empty_text(is_library: bool, key: Callable[[str], str]) -> tuple[str, ...]:

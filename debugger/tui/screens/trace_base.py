@@ -44,6 +44,10 @@ class TraceBase(PinningScreen):
         """The detail pane's own keys sit on its frame."""
         return [self, self.timeline, self.detail.view, self.detail, self.app]
 
+    async def action_on_timeline(self, action: str) -> None:
+        """Do on the timeline what was asked for in the detail pane, which then explains the other span."""
+        await self.timeline.run_action(action)
+
     def focus_pane(self, pane: Widget) -> None:
         """Go to a pane, bringing it into view where only one fits."""
         self.set_class(pane is self.detail.view, "-detail")

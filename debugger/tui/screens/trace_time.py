@@ -319,6 +319,9 @@ class TraceTime(TraceBase):
 
     def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
         job, name = wanted
+        if not self.is_current:
+            # The user has gone on to another page, where enter means something else.
+            return
 
         def start(answer: ReplayJob | None) -> None:
             if answer is not None:

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 
 from ...analysis.document import Document
 from ...analysis.text import width_of
-from ..keymap import bindings
+from ..keymap import bindings, jumps
 from .drawn import Drawable, OneLine, Run
 from .line_view import LineView
 
@@ -40,7 +40,7 @@ class TabLine(OneLine):
 class Detail(Vertical):
     """Explains the span under the timeline's cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("detail")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("detail"), *jumps()]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

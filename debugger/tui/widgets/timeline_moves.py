@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from ...analysis.rhythm import Rhythm, Trail, next_in, next_sibling
+from ...analysis.rhythm import Rhythm, Trail, next_failure, next_in, next_sibling
 from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
@@ -97,8 +97,14 @@ class TimelineMoves(Drawn):
 
     def action_jump_kind(self, kind: str, step: int) -> None:
         """Go to the next or previous call of a kind, or span in error."""
-        places = self.forest.errors if kind == "error" else self.rhythm.kinds.get(kind, ())
-        if not self.jump(places, step):
+        if kind == "error":
+            to = next_failure(self.forest, self.index, step)
+            if to is not None:
+                self.go_to(to)
+            is_there = to is not None
+        else:
+            is_there = self.jump(self.rhythm.kinds.get(kind, ()), step)
+        if not is_there:
             what = {"error": "span in error", "llm": "model call", "tool": "tool call"}.get(kind, kind)
             self.post_message(self.Said(f"There is no {what} in this trace."))
 

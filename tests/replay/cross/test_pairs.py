@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from debugger.replay.endpoint import chat, messages, responses
-from debugger.replay.endpoint.door import MISS_TYPE, Door
+from debugger.replay.endpoint.door import Door
 from debugger.replay.endpoint.speaking import Answer, Fault
 from debugger.replay.endpoint.trail import Trail
 from debugger.replay.recording import Recording
 from debugger.store import Store
+from runtime.journal import MISS_TYPE
 from runtime.messages import ToolCallPart
 from tests.replay.endpoint.doors import tape_for
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from debugger.replay.endpoint import chat, messages, responses
-from debugger.replay.endpoint.door import MISS_TYPE, Door
+from debugger.replay.endpoint.door import Door
 from debugger.replay.endpoint.speaking import Fault
 from debugger.replay.endpoint.trail import Trail
 from debugger.replay.recording import Recording
 from debugger.store import Store
 from runtime.errors import ModelRequestError
+from runtime.journal import MISS_TYPE
 from runtime.messages import Request
 from runtime.models import _anthropic_messages, _openai_chat, _openai_responses
 from tests.support.repo import ROOT
