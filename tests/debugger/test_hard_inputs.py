@@ -171,8 +171,7 @@ def test_archives_in_archives_are_named_and_the_rest_is_read(tmp_path: Path) -> 
     data = zipped(("inner.zip", zipped(("a", good))), ("twice.gz", gzip.compress(gzip.compress(good))), ("b", good))
     summary, reasons = load(tmp_path / "x.zip", data)
     assert summary.spans == 1
-    told = "inner.zip (a zip archive), x.zip!twice.gz (gzip data)"
-    assert reasons == [f"2 files that are no traces were passed over: x.zip!{told}"]
+    assert reasons == ["a zip within a zip is not read", "looks like gzip data (passed over)"]
 
 
 def test_a_locked_member_costs_only_itself(tmp_path: Path) -> None:

@@ -385,6 +385,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
     "log_orphans": ("path", "records", "traces"),
     "span_facts": ("spans", "kind"),
+    "trace_size": ("spans", "bytes"),
     "span_search": ("trace_id", "seq"),
     "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),

@@ -17,7 +17,7 @@ with recursive chosen as (
         input_tokens,
         output_tokens,
         cost_nano_usd
-    from all_spans
+    from below.all_spans
     where ($trace_ids::varchar[] is null or trace_id in (select unnest($trace_ids::varchar[])))
         and trace_id not in (select unnest($without::varchar[]))
 ),

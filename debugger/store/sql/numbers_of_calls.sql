@@ -14,7 +14,7 @@ select
     sum(output_tokens)::hugeint as output_tokens,
     sum(cost_nano_usd)::hugeint as cost_nano_usd,
     histogram(greatest(end_unix_nano - start_unix_nano, 0), $edges::bigint[]) as spread
-from all_spans
+from below.all_spans
 where ($trace_ids::varchar[] is null or trace_id in (select unnest($trace_ids::varchar[])))
     and trace_id not in (select unnest($without::varchar[]))
     and case $by when 'model' then kind in ('llm', 'embedding') else kind in ('tool', 'retriever') end

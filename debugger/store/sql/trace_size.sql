@@ -6,3 +6,4 @@ select
     coalesce(sum(strlen(attributes) + coalesce(strlen(events), 0)), 0)::bigint as bytes
 from spans
 where trace_id = $trace_id
+order by spans
