@@ -1,4 +1,4 @@
-"""The trace list that a segment keeps as texts says what its tables say, also where it is missing or of another form."""
+"""The list that a segment keeps as texts says what its tables say, also where it is missing or of another form."""
 
 from __future__ import annotations
 
