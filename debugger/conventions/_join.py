@@ -121,11 +121,19 @@ def _by_name(call: Call, asked: Sequence[_Asked]) -> _Asked | None:
 
 
 def _same_arguments(recorded: Any, asked: Any) -> bool:
-    """Equal, or the bare value of a tool's only argument."""
+    """Equal, or the bare value of a tool's only argument, or the same with values as text."""
     recorded, asked = parse_json_text(recorded), parse_json_text(asked)
-    if recorded == asked:
+    if recorded == asked or _is_printed(recorded, asked):
         return True
     return isinstance(asked, Mapping) and len(asked) == 1 and recorded in asked.values()
+
+
+def _is_printed(recorded: Any, asked: Any) -> bool:
+    """Whether the arguments are those that were asked for, with numbers and truth values written as text (Netra)."""
+    if not isinstance(recorded, Mapping) or not isinstance(asked, Mapping) or recorded.keys() != asked.keys():
+        return False
+    pairs = [(recorded[name], asked[name]) for name in asked if recorded[name] != asked[name]]
+    return bool(pairs) and all(type(value) in (int, float, bool) and text == str(value) for text, value in pairs)
 
 
 def _with_request(call: Call, part: ToolCallPart) -> Call:
@@ -134,7 +142,8 @@ def _with_request(call: Call, part: ToolCallPart) -> Call:
     if call.tool_call_id is None and part.id is not None:
         changes["tool_call_id"] = part.id
         notes.append(ID)
-    if not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping):
+    is_unnamed = not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping)
+    if is_unnamed or _is_printed(call.arguments, part.arguments):
         changes["arguments"] = part.arguments
         notes.append(ARGUMENTS)
     return replace(call, inferred=(*call.inferred, *notes), **changes) if changes else call
