@@ -160,12 +160,14 @@ class Store:
         """All traces, newest first; those without a time last; ties by id."""
         return self._database.fetch("trace_list", TraceRow)
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
+    def spans(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[SpanRow]:
         """The spans of a trace in timeline order: by start, ties by emitted sequence, structure, input order.
 
         Spans without a start come last. Empty for an unknown trace.
+
+        Args: tell: told every so often how many are read; what it raises ends the reading.
         """
-        return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}))
+        return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}, tell))
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         """The whole span; several where really different spans share the id.
