@@ -106,9 +106,9 @@ def _push(waiting: _Waiting, one: Asked) -> None:
 
 
 def _keys(part: ToolCallPart) -> Collection[Hashable]:
-    """Under what a tool call is found: its name; name and arguments; name and its only argument's bare value."""
+    """Under what a tool call is found: its name; name and arguments, also printed; name and its only bare value."""
     arguments = parse_json_text(part.arguments)
-    keys = {_key(part.name, None), _key(part.name, arguments)}
+    keys = {_key(part.name, None), _key(part.name, arguments), _key(part.name, printed(arguments))}
     if isinstance(arguments, Mapping) and len(arguments) == 1:
         keys.add(_key(part.name, next(iter(arguments.values()))))
     return keys
@@ -130,9 +130,16 @@ def _frozen(value: Any, depth: int = 0) -> Hashable:
     return value if isinstance(value, Hashable) else None
 
 
+def printed(arguments: Any) -> Any:
+    """The arguments with numbers and truth values as text, as a decorator may have written them (Netra)."""
+    if not isinstance(arguments, Mapping):
+        return arguments
+    return {name: str(value) if type(value) in (int, float, bool) else value for name, value in arguments.items()}
+
+
 def _same_arguments(recorded: Any, asked: Any) -> bool:
-    """Equal, or the bare value of a tool's only argument."""
+    """Equal, or the same with numbers as text, or the bare value of a tool's only argument."""
     recorded, asked = parse_json_text(recorded), parse_json_text(asked)
-    if recorded == asked:
+    if recorded == asked or recorded == printed(asked):
         return True
     return isinstance(asked, Mapping) and len(asked) == 1 and recorded in asked.values()

@@ -22,7 +22,7 @@ from runtime.messages import (
     parse_json_text,
 )
 
-from ._asked import Asked, ByName, asked_in
+from ._asked import Asked, ByName, asked_in, printed
 
 _OWN: Final = frozenset((None, "retrospan", "rejelly"))
 ID: Final = "the tool call's id is that of the model's tool call"
@@ -99,7 +99,8 @@ def _with_request(call: Call, part: ToolCallPart) -> Call:
     if call.tool_call_id is None and part.id is not None:
         changes["tool_call_id"] = part.id
         notes.append(ID)
-    if not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping):
+    is_unnamed = not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping)
+    if is_unnamed or (call.arguments != part.arguments and call.arguments == printed(part.arguments)):
         changes["arguments"] = part.arguments
         notes.append(ARGUMENTS)
     return replace(call, inferred=(*call.inferred, *notes), **changes) if changes else call
