@@ -316,7 +316,7 @@ class FakeSession:
         self._asked("traces")
         return list(self.rows)
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
+    def spans(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[SpanRow]:
         self._asked("spans")
         return self.span_rows
 
@@ -371,8 +371,11 @@ class FakeSession:
                 out.append((row.end_unix_nano, 2, row.span_id))
         return sorted(out)
 
-    def fidelity(self, trace_id: str) -> str:
+    def fidelity(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> str:
         return ""
+
+    def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
+        pass
 
     def track(self, trace_id: str) -> Track:
         self._asked("track")
