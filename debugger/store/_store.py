@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Final
@@ -28,6 +27,7 @@ from ..errors import (
     UnknownTraceError,
 )
 from ..importers import Context, Follower, LogRecord, log_record
+from ._alive import ScratchFolder
 from ._calls import KeptCalls, TellSpans
 from ._console import Console, HasParts, Part
 from ._database import Database, collector_off
@@ -387,25 +387,25 @@ def console_over(stores: Sequence[Store], hidden: Collection[str] = ()) -> Conso
     Cost: a store in memory is copied to a temporary file.
     """
     for _ in range(_TRIES):
-        folder = TemporaryDirectory(prefix="retrospan-sql-")
+        folder = ScratchFolder("retrospan-console-")
         try:
             return _console_over(stores, hidden, folder)
         except duckdb.IOException:
-            folder.cleanup()  # A segment of a library went away just now: its traces are in another one.
+            folder.remove()  # A segment of a library went away just now: its traces are in another one.
         except BaseException:
-            folder.cleanup()
+            folder.remove()
             raise
     raise StoreError("the library changes too fast to be asked", hint="ask again")
 
 
-def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: TemporaryDirectory[str]) -> Console:
+def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: ScratchFolder) -> Console:
     parts: list[Part] = []
     for number, store in enumerate(stores):
         database = store._database
         if isinstance(database, HasParts):
             parts.extend(database.parts())
         else:
-            path = Path(folder.name) / f"spans{number}.duckdb"
+            path = folder.path / f"spans{number}.duckdb"
             database.copy_to(path)
             parts.append(Part(path=path, hidden=list(hidden)))
     issues = [issue for store in stores for issue in store.issues()]
