@@ -277,6 +277,12 @@ class Database:
         if cursor is not None:
             cursor.interrupt()
 
+    def stop(self) -> None:
+        """End all queries that run; they raise QueryCancelledError."""
+        with self._lock:
+            for cursor in self._cursors.values():
+                cursor.interrupt()
+
     def close(self) -> None:
         """Close all cursors and the database."""
         with self._lock:
