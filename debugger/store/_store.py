@@ -365,6 +365,10 @@ class Store:
         """Numbers over calls, of a store in memory; of a library, its console has them. Raises QueryCancelledError."""
         return read_numbers(self._database.query, by, trace_ids, without)
 
+    def stop(self) -> None:
+        """End all that is asked now, by any thread; it raises QueryCancelledError."""
+        self._database.stop()
+
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""
         self._database.interrupt(thread_ident)
