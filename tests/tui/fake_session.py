@@ -410,7 +410,7 @@ class FakeSession:
             snapshot=travel_state(trace_id, None, "after"),
             changes=(change,) if since != position else (),
             since=since,
-            summary="● travel_desk running · 1 model turn, 2 tools in the journal · memory: 2 keys",
+            summary="● travel_desk running · 3 journal entries · memory: 2 keys",
         )
 
     def plan(self, job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
