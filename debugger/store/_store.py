@@ -78,11 +78,14 @@ class Store:
         self._generation = 0
         self._calls = KeptCalls()
         self._load_lock = Lock()
+        self._may_have_logs = True
 
     @classmethod
     def memory(cls) -> Store:
         """An empty store that lives as long as the process."""
-        return cls(Database.in_memory())
+        store = cls(Database.in_memory())
+        store._may_have_logs = False
+        return store
 
     def close(self) -> None:
         """Free the database; the store must not be used after that."""
@@ -143,6 +146,7 @@ class Store:
                 ingest.write_issues()
             finally:
                 self._database.commit()
+                self._may_have_logs |= ingest.logs > 0
                 self._generation += 1
             _, traces = self._database.query("counts")[0]
             orphans = self._orphans() if ingest.logs else []
@@ -252,6 +256,8 @@ class Store:
     def logs(self, trace_id: str, span_id: str | None = None) -> dict[str, list[LogRecord]]:
         """The log records of a trace, or of one span of it, by span id and in the order of time."""
         out: dict[str, list[LogRecord]] = {}
+        if not self._may_have_logs:  # most files hold none, and each trace would ask
+            return out
         for row in self._database.query("log_list", {"trace_id": trace_id, "span_id": span_id}):
             out.setdefault(row[0] or "", []).append(log_record(*row[1:]))
         return out
