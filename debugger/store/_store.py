@@ -204,8 +204,10 @@ class Store:
 
     def _derived(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[Call]:
         logs = self.logs(trace_id)
+        elsewhere = {row[0] for row in self._database.query("twins_of_others", {"trace_id": trace_id})}
         with collector_off():
-            return parents_first(calls_of(self._each_span(trace_id, tell), logs))
+            calls = calls_of(self._each_span(trace_id, tell), logs)
+            return parents_first([_chain(call) if call.span_id in elsewhere else call for call in calls])
 
     def check_room(self, trace_id: str, room: int) -> None:
         """See whether the calls of a trace would fit into so many bytes of memory.
@@ -429,6 +431,11 @@ def _calls_in(asked: Sequence[tuple[Store, TraceRow]], tell: Tell) -> Iterator[l
         yield store._calls.get(row.trace_id, store._version) or store._derived(row.trace_id, told)
         before += row.spans
         told(0)
+
+
+def _chain(call: Call) -> Call:
+    """A call that is another one of a second trace."""
+    return replace(call, kind="chain") if call.kind == "llm" else call
 
 
 def _written(text: str) -> list[str]:

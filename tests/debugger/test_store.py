@@ -394,6 +394,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "span_search": ("trace_id", "seq"),
     "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),
+    "twins_lone": ("seq", "trace_id", *Narrow._fields),
+    "twins_of_others": ("span_id",),
     "twins_list": ("trace_id", "span_id", "path"),
     "twins_sources": ("trace_id", "span_id", "first_path", "last_path"),
     "repeated_list": ("path", "span_id", "trace_id", "versions"),
