@@ -70,7 +70,7 @@ class LoadSummary:
 class Store:
     """Spans of any number of files. May be used from several threads; ``load`` from one at a time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, may_have_logs: bool = True) -> None:
         self._database = database
         self._contexts: dict[Context, tuple[int, str]] = {}
         self._known_contexts = KnownContexts()
@@ -78,14 +78,12 @@ class Store:
         self._generation = 0
         self._calls = KeptCalls()
         self._load_lock = Lock()
-        self._may_have_logs = True
+        self._may_have_logs = may_have_logs
 
     @classmethod
     def memory(cls) -> Store:
         """An empty store that lives as long as the process."""
-        store = cls(Database.in_memory())
-        store._may_have_logs = False
-        return store
+        return cls(Database.in_memory(), may_have_logs=False)
 
     def close(self) -> None:
         """Free the database; the store must not be used after that."""
