@@ -172,10 +172,7 @@ class Store:
         return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}, tell))
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
-        """The whole span; several where really different spans share the id.
-
-        Raises: UnknownSpanError.
-        """
+        """The whole span; several where really different spans share the id. Raises UnknownSpanError."""
         which = {"trace_id": trace_id, "span_id": span_id}
         rows = [(*row[:-1], *self._context(trace_id, row[-1])) for row in self._database.query("span_body", which)]
         if any(len(row) < BODY_COLUMNS for row in rows):
@@ -263,10 +260,7 @@ class Store:
         return out
 
     def events(self, trace_id: str) -> list[TraceEvent]:
-        """The trace events of a trace, which restore takes.
-
-        Raises: UnknownTraceError.
-        """
+        """The trace events of a trace, which restore takes. Raises UnknownTraceError."""
         calls = self.calls(trace_id)
         with collector_off():
             return events_of(calls)
