@@ -14,6 +14,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.branches import BranchWords
 from ..analysis.places import Places
 from ..analysis.playhead import StateView, Track
 from ..analysis.sql_completion import SqlNames
@@ -164,6 +165,9 @@ class Session(Protocol):
 
     def fidelity(self, trace_id: str) -> str:
         """How faithful a trace is, in a word; empty where nothing of an agent is in it. One restore of the whole."""
+
+    def branch(self, trace_id: str) -> BranchWords | None:
+        """What a replay is, in words; None for a trace that is none. Reads all its calls. Raises NoRoomError."""
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace, which the playhead goes through. Reads the whole trace, once.

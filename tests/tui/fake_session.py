@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from debugger.analysis.branches import BranchWords
 from debugger.analysis.places import Places, places_of
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
@@ -265,6 +266,7 @@ class FakeSession:
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
         self.sql = FakeDesk()
+        self.words: BranchWords | None = None
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -373,6 +375,9 @@ class FakeSession:
 
     def fidelity(self, trace_id: str) -> str:
         return ""
+
+    def branch(self, trace_id: str) -> BranchWords | None:
+        return self.words
 
     def track(self, trace_id: str) -> Track:
         self._asked("track")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from debugger.analysis.branches import BranchWords
 from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
@@ -19,7 +20,10 @@ from tests.tui.fake_session import FakeSession, same_report
     ("size", "cases"),
     [
         (WIDE, [("down a r", 2), ("down a escape down r", 2), ("down a 1 r", None), ("r w", None)]),
-        (NARROW, [("down a r", 2), ("down a escape r", None), ("down a escape down tab r", 2)]),
+        (
+            NARROW,
+            [("down a r", 2), ("down a escape r", None), ("down a escape r w", 2), ("down a escape down tab r", 2)],
+        ),
     ],
     ids=["160x50", "80x24"],
 )
@@ -38,6 +42,23 @@ def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(size, cases):
 
 def text_of_dialog(desk: Desk) -> str:
     return desk.app.screen.query_one(QuestionText).document.text
+
+
+def test_the_list_tells_replays_of_one_trace_apart():
+    session = FakeSession()
+    session.words = BranchWords("✎ model, diverged", "fork: ✎ model = gpt-4.1, diverged, 2 calls live")
+
+    async def scene(desk: Desk) -> None:
+        assert "└ ↺ ✎ model, diverged" in desk.screen
+        assert "fork:" not in desk.screen
+        await desk.press("down")
+        assert "↺ fork: ✎ model = gpt-4.1, diverged, 2 calls live" in desk.screen.splitlines()[0]
+        session.rows[-1] = structs.replace(session.rows[-1], name="cheaper")
+        desk.app.screen.on_screen_resume()
+        await desk.settle()
+        assert "└ ↺ cheaper  ✎ model" in desk.screen, "a name that was given stays"
+
+    drive(session, scene, NARROW)
 
 
 def test_the_dialog_follows_its_options():

@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from ...analysis.attributes import attributes_document
+from ...analysis.branches import ENDED
 from ...analysis.conversation import conversation, document_of
 from ...analysis.critical import CriticalPath, critical_path
 from ...analysis.document import Document
@@ -44,13 +45,6 @@ from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
-_ENDED = {
-    "done": "complete",
-    "past_cut": "came to its cut",
-    "diverged": "diverged",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 
 COUNTING = "fidelity: counting…"
 LATER_JUDGED_S = 1.0
@@ -274,8 +268,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         if self.row.origin_trace_id is None or not len(forest):
             return ""
         for span in self._session.span(self.row.trace_id, forest.rows[0].span_id):
-            if (ended := span.attributes.get(_ENDED_KEY)) in _ENDED:
-                return _ENDED[str(ended)]
+            if (ended := span.attributes.get(_ENDED_KEY)) in ENDED:
+                return ENDED[str(ended)]
         return "unfinished" if self.row.unfinished else ""
 
     def _find_family(self, trace_id: str) -> tuple[TraceRow, ...]:

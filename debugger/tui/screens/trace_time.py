@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TypeAlias, cast
 
 from runtime.messages import Call, Json
 from runtime.snapshot import RestoreError
@@ -70,6 +70,10 @@ class StateAnswer:
     plan: ReplayPlan | None
 
 
+PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
+"""The job, what the screen calls its span, and whether the whole trace is proposed first."""
+
+
 class TraceTime(TraceBase):
     """The time travel part of a trace's screen."""
 
@@ -90,7 +94,7 @@ class TraceTime(TraceBase):
         self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
             self, "fork", self._find_choices, self._edit, self._no_choices
         )
-        self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
+        self._plan: Latest[PlanQuestion, ReplayPlan] = Latest(
             self, "plan", self._find_plan, self._ask_first, self._no_plan
         )
 
@@ -273,8 +277,8 @@ class TraceTime(TraceBase):
         if self._restore.is_running:
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
-        cut = self.shown_cut
-        self._plan.ask((self._job(cut), cut.name if cut else None))
+        cut = self.cut
+        self._plan.ask((self._job(cut), cut.name if cut else None, self.shown_cut is None))
 
     def action_fork(self) -> None:
         """Choose what to change at the span under the cursor."""
@@ -307,18 +311,18 @@ class TraceTime(TraceBase):
                 if any(edit.path == "next" for edit in edits):
                     # No program takes a message after its end; the agent that the trace implies does.
                     job = replace(job, agent=None, rebuild=True)
-                self._plan.ask((job, name_of(span)))
+                self._plan.ask((job, name_of(span), False))
 
         self.app.push_screen(ForkScreen(choices), go_on)
 
     def _no_choices(self, _: SpanRow, error: Exception) -> None:
         self.say(problem_of(error, "").sentence, warning=True)
 
-    def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
+    def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
         return self._session.plan(wanted[0], priced=True)
 
-    def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
-        job, name = wanted
+    def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
+        job, name, is_whole = wanted
         if not self.is_current:
             # The user has gone on to another page, where enter means something else.
             return
@@ -328,9 +332,9 @@ class TraceTime(TraceBase):
                 rows = {row.span_id: row for row in self.timeline.forest.rows}
                 self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
 
-        self.app.push_screen(QuestionScreen(plan, job, name), start)
+        self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
 
-    def _no_plan(self, _: tuple[ReplayJob, str | None], error: Exception) -> None:
+    def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
         document = problem_document(problem_of(error, "no replay could be planned"))
         self.app.push_screen(NotesScreen("error", document))
 

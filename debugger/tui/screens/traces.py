@@ -32,6 +32,8 @@ from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
+_ROOMY = 110
+"""Cells from which on the header has room for how much is listed beside what the replay under the cursor is."""
 _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
 
@@ -103,7 +105,12 @@ class TracesScreen(MarkingScreen):
         """Program, what is loaded, how far loading has come."""
         table = self.query_one(TraceList)
         yield Run(" Retrospan", "strong")
-        yield Run(f"   {list_title(table.traces)}", "dim")
+        row = table.selected
+        words = None if row is None else table.branches.get(row.trace_id)
+        if words is not None:
+            yield Run(f"   ↺ {words.long}", "good")
+        if words is None or self.size.width >= _ROOMY:
+            yield Run(f"   {list_title(table.traces)}", "dim")
         how = table.arrangement
         if not how.wanted.is_empty:
             searching = ", searching…" if self._bodies.is_running else ""
@@ -252,6 +259,11 @@ class TracesScreen(MarkingScreen):
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
 
     # Keys.
+
+    def on_drawn_moved(self) -> None:
+        """The header says what the replay under the cursor is."""
+        if self.query_one(TraceList).branches:
+            self.draw_header()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click opens."""
