@@ -288,6 +288,7 @@ def _row(old: _Placed | None, new: _Placed | None) -> ComparedCall:
 def _call_differences(a: Call, b: Call) -> Iterator[Difference]:
     if a.kind == "llm":
         yield from differences_between(a.request(), b.request())
+        yield from _unrecorded("model", a.model is None, b.model is None)
         yield from _unrecorded("tools", a.tool_definitions is None, b.tool_definitions is None)
         yield from _unrecorded("messages", a.input_messages is None, b.input_messages is None)
     else:

@@ -43,3 +43,13 @@ def _listed(node: Any) -> Any:
     if numbered and len(numbered) == len(node):
         return [_listed(item) for _, item in sorted(numbered, key=lambda pair: pair[0])]
     return {key: _listed(item) for key, item in node.items()}
+
+
+def flat_object(attributes: Mapping[str, Any], prefix: str) -> Any:
+    """What lies under ``prefix.KEY``: an object, or a list where all keys are numbers; None where there is nothing."""
+    tree: dict[str, Any] = {}
+    start = f"{prefix}."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            _put(tree, key[len(start) :].split(".", _MAX_DEPTH), value)
+    return _listed(tree) if tree else None

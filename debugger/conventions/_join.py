@@ -8,7 +8,7 @@ producers write the parts of one call as spans below it: how a tool's execution 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from runtime.messages import (
@@ -22,21 +22,13 @@ from runtime.messages import (
     parse_json_text,
 )
 
+from ._asked import Asked, ByName, asked_in, printed
+
 _OWN: Final = frozenset((None, "retrospan", "rejelly"))
 ID: Final = "the tool call's id is that of the model's tool call"
 ARGUMENTS: Final = "the arguments are those of the model's tool call"
 RESULT: Final = "the result is the one in the next request to the model"
 MESSAGE: Final = "the error's message is what the next request told the model"
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A tool call in a model's answer."""
-
-    part: ToolCallPart
-    turn: int
-    start: int
-    is_taken: bool = False
 
 
 def join(calls: Sequence[Call]) -> list[Call]:
@@ -45,16 +37,17 @@ def join(calls: Sequence[Call]) -> list[Call]:
     open_tools = [i for i, call in enumerate(out) if call.kind == "tool" and call.convention not in _OWN]
     if not open_tools:
         return out
-    asked = list(_asked(out))
-    by_id: dict[str, _Asked] = {}
+    asked = list(asked_in(out))
+    by_id: dict[str, Asked] = {}
     for one in asked:
         if one.part.id is not None:
             by_id.setdefault(one.part.id, one)
+    by_name = ByName(asked if any(out[i].tool_call_id is None for i in open_tools) else ())
     parts: dict[int, ToolCallPart] = {}
     # Those that name their call first: what they take is not open to the others.
-    for i in sorted(open_tools, key=lambda i: out[i].tool_call_id is None):
+    for i in sorted(open_tools, key=lambda i: _turn_to_take(out[i])):
         call_id = out[i].tool_call_id
-        found = by_id.get(call_id) if call_id is not None else _by_name(out[i], asked)
+        found = by_id.get(call_id) if call_id is not None else by_name.find(out[i])
         if found is not None:
             found.is_taken = True
             out[i] = _with_request(out[i], found.part)
@@ -65,6 +58,12 @@ def join(calls: Sequence[Call]) -> list[Call]:
             if _needs_result(out[i], parts.get(i)):
                 out[i] = _with_result(out[i], results, nameless)
     return out
+
+
+def _turn_to_take(call: Call) -> tuple[bool, bool, int]:
+    """By start, as the calls are in timeline order; those without one last."""
+    start = call.start_unix_nano
+    return call.tool_call_id is None, start is None, start or 0
 
 
 def _with_parts_below(calls: Sequence[Call]) -> list[Call]:
@@ -94,47 +93,14 @@ def _with_parts(call: Call, parts: Sequence[Call]) -> Call:
     return replace(call, output_messages=(answer,))
 
 
-def _asked(calls: Iterable[Call]) -> Iterable[_Asked]:
-    for turn, call in enumerate(calls):
-        if call.kind == "llm":
-            for message in call.output_messages or ():
-                for part in message.parts:
-                    if isinstance(part, ToolCallPart):
-                        yield _Asked(part, turn, call.start_unix_nano or 0)
-
-
-def _by_name(call: Call, asked: Sequence[_Asked]) -> _Asked | None:
-    """The one tool call of the latest turn before the span that it can be; None where there are several."""
-    start = call.start_unix_nano
-    fits = [
-        one
-        for one in asked
-        if not one.is_taken and one.part.name == call.tool_name and (start is None or one.start <= start)
-    ]
-    if call.arguments is not None:
-        fits = [one for one in fits if _same_arguments(call.arguments, one.part.arguments)]
-    if not fits:
-        return None
-    latest = max(one.turn for one in fits)
-    fits = [one for one in fits if one.turn == latest]
-    return fits[0] if len(fits) == 1 else None
-
-
-def _same_arguments(recorded: Any, asked: Any) -> bool:
-    """Equal, or the bare value of a tool's only argument."""
-    recorded, asked = parse_json_text(recorded), parse_json_text(asked)
-    if recorded == asked:
-        return True
-    return isinstance(asked, Mapping) and len(asked) == 1 and recorded in asked.values()
-
-
 def _with_request(call: Call, part: ToolCallPart) -> Call:
     changes: dict[str, Any] = {}
     notes: list[str] = []
     if call.tool_call_id is None and part.id is not None:
         changes["tool_call_id"] = part.id
         notes.append(ID)
-    if not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping):
+    is_unnamed = not isinstance(call.arguments, Mapping) and isinstance(part.arguments, Mapping)
+    if is_unnamed or (call.arguments != part.arguments and call.arguments == printed(part.arguments)):
         changes["arguments"] = part.arguments
         notes.append(ARGUMENTS)
     return replace(call, inferred=(*call.inferred, *notes), **changes) if changes else call
@@ -168,7 +134,7 @@ def _results(calls: Iterable[Call]) -> tuple[dict[str, Any], dict[bytes, list[An
                     by_id.setdefault(part.id, part.response)
                 elif waiting:
                     told = nameless.setdefault(_request_key(waiting.pop(0)), [])
-                    if part.response not in told:
+                    if len(told) < 2 and part.response not in told:  # of two nobody knows which
                         told.append(part.response)
     return by_id, nameless
 

@@ -14,8 +14,6 @@ import msgspec
 from runtime.messages import (
     CallKind,
     Message,
-    Part,
-    ReasoningPart,
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
@@ -26,10 +24,11 @@ from ._content import with_system
 from ._draft import Draft
 from ._facts import Facts, Names, first_whole, provider_of
 from ._flat import flat_items
+from ._flat_messages import flat_messages
 from ._printed import chat_messages, offered_tools
 from ._record import tool_result
 from ._view import View, text
-from .shapes import decoded, part_of, parts_of, tool_calls_of, tool_definition_of
+from .shapes import decoded, parts_of, tool_definition_of
 
 name: Final = "openinference"
 version: Final = 5
@@ -186,13 +185,15 @@ def _session(metadata: Any) -> str | None:
 
 def _fill_llm(draft: Draft) -> None:
     if draft.inputs is None:
-        draft.inputs = _messages(draft, "llm.input_messages") or _texts(draft, "llm.prompts", "prompt", "user")
+        draft.inputs = flat_messages(draft, "llm.input_messages", asked=True) or _texts(
+            draft, "llm.prompts", "prompt", "user"
+        )
         if draft.inputs is None or _gaps(draft.inputs):
             draft.inputs = _better(draft.inputs, _whole(draft, "input", "user"))
         if draft.inputs and draft.inputs[0].role not in ("system", "developer"):
             draft.inputs = with_system(_system(draft), draft.inputs)
     if draft.outputs is None:
-        draft.outputs = _messages(draft, "llm.output_messages") or _texts(
+        draft.outputs = flat_messages(draft, "llm.output_messages") or _texts(
             draft, "llm.choices", "completion", "assistant"
         )
         if draft.outputs is None or _gaps(draft.outputs, answered=False):
@@ -235,74 +236,12 @@ def _tools(items: dict[int, Any]) -> list[Any]:
     return [item for item in items.values() if isinstance(item, Mapping) and isinstance(item.get("tool"), Mapping)]
 
 
-def _messages(draft: Draft, prefix: str) -> tuple[Message, ...] | None:
-    items = flat_items(draft.attributes, prefix)
-    if not items:
-        return None
-    dropped = draft.span.extra.get("droppedAttributesCount")
-    if next(iter(items)) != 0 or len(items) != max(items) + 1 or (dropped and prefix == "llm.input_messages"):
-        draft.content.lose("messages were dropped by a limit on the number of attributes")
-    out = []
-    for item in items.values():
-        fields = item.get("message") if isinstance(item, Mapping) else None
-        if isinstance(fields, Mapping):
-            out.append(_function_results(item) or draft.content.known.once(_message, fields, "unknown"))
-    return tuple(out) or None
-
-
-def _function_results(item: Mapping[str, Any]) -> Message | None:
-    """AutoGen's results of several calls, which its instrumentation writes beside the message they belong in."""
-    results = item.get("function")
-    if not isinstance(results, list):
-        return None
-    read = [result for result in map(decoded, results) if isinstance(result, Mapping) and "call_id" in result]
-    parts = [ToolCallResponsePart(text(r["call_id"]), parse_json_text(r.get("content"))) for r in read]
-    return Message("tool", tuple(parts)) if parts else None
-
-
 def _texts(draft: Draft, prefix: str, what: str, role: str) -> tuple[Message, ...] | None:
     """The prompts or answers of a plain completion."""
     items = flat_items(draft.attributes, prefix).values()
     found = [item.get(what) for item in items if isinstance(item, Mapping)]
     texts = [item["text"] for item in found if isinstance(item, Mapping) and isinstance(item.get("text"), str)]
     return tuple(Message(role, (TextPart(said),)) for said in texts) or None
-
-
-def _message(fields: Mapping[str, Any], default_role: str) -> Message:
-    role = str(fields.get("role") or default_role)
-    role = "assistant" if role == "model" else role
-    content, call_id = fields.get("content"), text(fields.get("tool_call_id"))
-    contents = fields.get("contents")
-    parts: list[Part] = []
-    for item in contents if isinstance(contents, list) else []:
-        parts.extend(_content_parts(item))
-    if isinstance(content, str) and content and not any(isinstance(p, TextPart) for p in parts):
-        parts.append(TextPart(content))
-    if role == "tool" or (call_id is not None and role == "user"):
-        text_parts = [part.content for part in parts if isinstance(part, TextPart)]
-        value = "\n".join(text_parts) if text_parts else content
-        return Message(role, (ToolCallResponsePart(call_id, parse_json_text(value)),))
-    calls = tool_calls_of(fields.get("tool_calls") or [_old_function_call(fields)])
-    if calls:
-        parts = [*(part for part in parts if not isinstance(part, ToolCallPart)), *calls]
-    return Message(role, tuple(parts), text(fields.get("name")), text(fields.get("finish_reason")))
-
-
-def _old_function_call(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"name": fields.get("function_call_name"), "arguments": fields.get("function_call_arguments_json")}
-
-
-def _content_parts(item: Any) -> list[Part]:
-    if not isinstance(item, Mapping):
-        return []
-    if isinstance(item.get("tool_call"), Mapping):
-        return tool_calls_of([item["tool_call"]])
-    inner = item.get("message_content")
-    if not isinstance(inner, Mapping):
-        return []
-    if inner.get("type") == "reasoning":
-        return [ReasoningPart(str(inner.get("text", "")))]
-    return [part_of(inner)]
 
 
 def _whole(draft: Draft, side: str, role: str) -> tuple[Message, ...] | None:

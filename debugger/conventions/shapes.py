@@ -333,6 +333,11 @@ def _nested(key: str, read: Callable[[Mapping[str, Any]], Part | None]) -> Calla
     return inner
 
 
+def _function_part(item: Mapping[str, Any]) -> Part | None:
+    """OpenAI's tool call where a producer put it among the parts of the content (Langtrace)."""
+    return next(iter(tool_calls_of([item])), None) if isinstance(item.get("function"), Mapping) else None
+
+
 def _image_part(item: Mapping[str, Any]) -> Part | None:
     return OtherPart(str(item.get("type")), {key: value for key, value in item.items() if key != "type"})
 
@@ -350,6 +355,7 @@ _TYPED_PARTS: Final[dict[Any, _Reader]] = {
     "tool_use": _call_part,
     "toolUse": _call_part,
     "function_call": _call_part,
+    "function": _function_part,
     "tool_call_response": _result_part,
     "tool-result": _result_part,
     "tool_result": _result_part,

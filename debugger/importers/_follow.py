@@ -18,6 +18,7 @@ from ._formats import format_of
 from ._lines import MAX_BYTES, depth_after, too_long
 from ._source import (
     HEAD_BYTES,
+    Check,
     Counter,
     PathNote,
     Source,
@@ -70,8 +71,13 @@ class Follower:
         """Whether a file is new or has changed. Cost: one look at each path."""
         return any(tail.has_changed() for tail in self._found(lambda path, reason: None))
 
-    def sources(self, note: PathNote) -> Iterator[Source]:
-        """What is new; everything at first. Each source must be read before the next one is asked for."""
+    def sources(self, note: PathNote, check: Check = lambda: None) -> Iterator[Source]:
+        """What is new; everything at first. Each source must be read before the next one is asked for.
+
+        Args:
+            note: told what could not be read.
+            check: called some megabytes apart while sources are opened and read.
+        """
 
         def once(path: str, reason: str) -> None:
             if (path, reason) not in self._noted:
@@ -80,7 +86,7 @@ class Follower:
 
         for tail in self._found(once):
             if tail.has_changed():
-                yield from tail.sources(once)
+                yield from tail.sources(once, check)
         if self._too_many:
             self._tails.clear()
 
@@ -139,7 +145,7 @@ class _Tail:
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns if stat.S_ISREG(found.st_mode) else -1
 
-    def sources(self, note: PathNote) -> Iterator[Source]:
+    def sources(self, note: PathNote, check: Check) -> Iterator[Source]:
         """What is new in it."""
         is_first, self._stat = self._stat is None, self._look()
         if self._stat is None or self._stat[2] < 0:
@@ -148,15 +154,15 @@ class _Tail:
         is_again = self.mode == "whole"
         if self.mode != "never":
             try:
-                yield from self._opened(note, is_first, is_again)
+                yield from self._opened(note, check, is_first, is_again)
             except OSError as fault:
                 note(self.path, (fault.strerror or str(fault)).lower())
                 return
         if self.mode == "whole" or (self.mode == "never" and is_first):
-            for source in sources_of_file(Path(self.path), self._is_named, note):
+            for source in sources_of_file(Path(self.path), self._is_named, note, check):
                 yield replace(source, is_again=is_again)
 
-    def _opened(self, note: PathNote, is_first: bool, is_again: bool) -> Iterator[Source]:
+    def _opened(self, note: PathNote, check: Check, is_first: bool, is_again: bool) -> Iterator[Source]:
         """Settle how it grows, and read what is new where it grows piece by piece."""
         with Path(self.path).open("rb") as stream:
             if is_again:
@@ -167,7 +173,7 @@ class _Tail:
             if self.mode == "new":
                 self._settle_mode(stream)
             if self.mode in ("lines", "values"):
-                yield replace(self._source(stream, note), is_again=is_again)
+                yield replace(self._source(stream, note, check), is_again=is_again)
 
     def _is_another(self, stream: IO[bytes]) -> bool:
         """Whether it is not the file that was read so far, or no longer begins with what was read."""
@@ -217,8 +223,8 @@ class _Tail:
         else:
             self.mode = "lines" if is_whole else "whole"
 
-    def _source(self, stream: IO[bytes], note: PathNote) -> Source:
-        counter = Counter(os.fstat(stream.fileno()).st_size)
+    def _source(self, stream: IO[bytes], note: PathNote, check: Check) -> Source:
+        counter = Counter(os.fstat(stream.fileno()).st_size, check)
         counter.done = self._done
         stream.seek(self._done)
         blocks = self._whole(file_blocks(stream, counter), stream, note)

@@ -22,6 +22,11 @@ ENUM_KINDS: Final = {
     for number, word in enumerate(("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"))
 }
 """Kinds by their protobuf name, as generic protobuf-to-JSON printers write them."""
+ENUM_SEVERITY: Final = {
+    f"SEVERITY_NUMBER_{word}{step or ''}": 4 * place + (step or 1)
+    for place, word in enumerate(("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"))
+    for step in (0, 2, 3, 4)
+}
 ENUM_STATUS: Final = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 
 REQUEST_START: Final = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"')
@@ -221,7 +226,7 @@ def _log(fields: dict[str, Any], context: Context, line: int, note: Note) -> Raw
         ids[1],
         _event_name(fields, attributes),
         time if time is not None else _time(fields.get("observedTimeUnixNano"), line, note),
-        integer(fields.get("severityNumber")) or 0,
+        _enum(fields, "severityNumber", ENUM_SEVERITY, line, note),
         _dump(_any_value(body)) if isinstance(body, dict) and body else None,
         _dump(attributes),
         _dump(extra) if extra else None,
@@ -271,10 +276,10 @@ def _span(fields: dict[str, Any], context: Context, line: int, note: Note) -> Ra
         ids[1],
         ids[2] if ids[2] != NO_PARENT else None,
         name if isinstance(name, str) else str(name),
-        _enum(fields.get("kind"), ENUM_KINDS),
+        _enum(fields, "kind", ENUM_KINDS, line, note),
         _time(fields.get("startTimeUnixNano"), line, note),
         _time(fields.get("endTimeUnixNano"), line, note),
-        _enum(status.get("code"), ENUM_STATUS),
+        _enum(status, "code", ENUM_STATUS, line, note),
         status["message"] if isinstance(status.get("message"), str) else "",
         _dump(_key_values(fields.get("attributes"))),
         _inner(fields.get("events")),
@@ -311,11 +316,18 @@ def _any_value(value: Any) -> Any:
     return fields
 
 
-def _enum(value: Any, names: dict[str, int]) -> int:
+def _enum(fields: dict[str, Any], key: str, names: dict[str, int], line: int, note: Note) -> int:
+    """One of few numbers, which JSON may also give as its name."""
+    value = fields.get(key)
+    if value in (None, ""):
+        return 0
     if isinstance(value, str) and value in names:
         return names[value]
     number = integer(value)
-    return number if number is not None and 0 <= number < 100 else 0
+    if number is not None and 0 <= number < 100:
+        return number
+    note(line, f"{key} is none that OpenTelemetry has", False)
+    return 0
 
 
 def _time(value: Any, line: int, note: Note) -> int | None:

@@ -49,12 +49,17 @@ PathNote: TypeAlias = Callable[[str, str], None]
 """``note(path, reason)``: a path that could not be read, or not to its end."""
 
 
+Check: TypeAlias = Callable[[], None]
+"""Called between two pieces of input, also where nothing comes of them; what it raises ends the reading."""
+
+
 class Counter:
     """Bytes taken from the file itself, before any decompression: what progress is measured in."""
 
-    def __init__(self, size: int | None) -> None:
+    def __init__(self, size: int | None, check: Check = lambda: None) -> None:
         self.size = size
         self.done = 0
+        self.check = check
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,10 @@ class Source:
 
 
 def iter_sources(
-    paths: Sequence[str | Path], note: PathNote, wanted: Callable[[str], bool] = lambda path: True
+    paths: Sequence[str | Path],
+    note: PathNote,
+    wanted: Callable[[str], bool] = lambda path: True,
+    check: Check = lambda: None,
 ) -> Iterator[Source]:
     """Every stream under the paths, in order; folders recursively and sorted, hidden names left out.
 
@@ -88,14 +96,15 @@ def iter_sources(
         paths: files, folders, archives, or ``-``.
         note: told what could not be read.
         wanted: asked for each file, archives whole, before it is opened; where it says no the file is passed over.
+        check: called some megabytes apart while sources are opened and read.
     """
     for path, is_named in iter_files(paths, note):
         if not wanted(path):
             continue
         if path == "-":
-            yield from _from_stream("-", sys.stdin.buffer, None, True, note)
+            yield from _from_stream("-", sys.stdin.buffer, Counter(None, check), True, note)
         else:
-            yield from sources_of_file(Path(path), is_named, note)
+            yield from sources_of_file(Path(path), is_named, note, check)
 
 
 def iter_files(paths: Sequence[str | Path], note: PathNote) -> Iterator[tuple[str, bool]]:
@@ -130,15 +139,15 @@ def _files_below(folder: Path, note: PathNote) -> Iterator[Path]:
                 note(str(path), "a link that leads nowhere")
 
 
-def sources_of_file(path: Path, is_named: bool, note: PathNote) -> Iterator[Source]:
+def sources_of_file(path: Path, is_named: bool, note: PathNote, check: Check = lambda: None) -> Iterator[Source]:
     """The streams of one file: several of an archive, none where it cannot be opened, which is noted."""
     try:
         if (what := why_never_ending(path)) is not None:
             note(str(path), what)
             return
         with path.open("rb", buffering=BLOCK_BYTES) as stream:  # lines are found five times as fast as in small ones
-            size = os.fstat(stream.fileno()).st_size
-            yield from _from_stream(str(path), stream, size, is_named, note)
+            counter = Counter(os.fstat(stream.fileno()).st_size, check)
+            yield from _from_stream(str(path), stream, counter, is_named, note)
     except FileNotFoundError:
         note(str(path), "no such file or folder")
     except OSError as fault:
@@ -155,37 +164,47 @@ def why_never_ending(path: Path) -> str | None:
     return "no file but a socket or device"
 
 
-def _from_stream(path: str, stream: IO[bytes], size: int | None, is_named: bool, note: PathNote) -> Iterator[Source]:
-    counter = Counter(size)
+def _from_stream(path: str, stream: IO[bytes], counter: Counter, is_named: bool, note: PathNote) -> Iterator[Source]:
     blocks = file_blocks(stream, counter)
     head, blocks = _peek(blocks)
     if head.startswith(_ZIP) and stream.seekable():
         yield from _from_zip(path, stream, counter, note)
         return
-    head, blocks = _unpacked(head, blocks, path, note, lambda: counter.done)
+    head, blocks = _unpacked(head, blocks, _Bound(path, note, lambda: counter.done, counter.check))
     yield Source(path, head, blocks, counter, is_named)
 
 
-def _unpacked(
-    head: bytes, blocks: Iterator[bytes], path: str, note: PathNote, taken: Callable[[], int]
-) -> tuple[bytes, Iterator[bytes]]:
-    """The content of a stream, out of gzip or zstd where it is in one, as UTF-8. Args: taken: bytes taken so far."""
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What packed input may become, and who is asked meanwhile."""
+
+    path: str
+    note: PathNote
+    taken: Callable[[], int]
+    """Bytes taken so far."""
+    check: Check
+
+    def watch(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The unpacked blocks, until it is clear that they were made to fill the memory."""
+        size, due = 0, BLOCK_BYTES
+        for block in blocks:
+            size += len(block)
+            if size > _BOMB_BYTES and size > self.taken() * _BOMB_RATIO:
+                self.note(self.path, f"unpacks to more than {_BOMB_RATIO} times its size; not read on")
+                return
+            yield block
+            if size >= due:
+                due = size + BLOCK_BYTES
+                self.check()
+
+
+def _unpacked(head: bytes, blocks: Iterator[bytes], bound: _Bound) -> tuple[bytes, Iterator[bytes]]:
+    """The content of a stream, out of gzip or zstd where it is in one, as UTF-8."""
     if head.startswith(_GZIP):
-        head, blocks = _peek(_bounded(_gunzip(blocks, path, note), path, note, taken))
+        head, blocks = _peek(bound.watch(_gunzip(blocks, bound.path, bound.note)))
     elif head.startswith(_ZSTD):
-        head, blocks = _peek(_bounded(_unzstd(blocks, path, note), path, note, taken))
+        head, blocks = _peek(bound.watch(_unzstd(blocks, bound.path, bound.note)))
     return _peek(_as_utf8(blocks)) if head.startswith(_UTF16) else (head, blocks)
-
-
-def _bounded(blocks: Iterator[bytes], path: str, note: PathNote, taken: Callable[[], int]) -> Iterator[bytes]:
-    """The blocks, until it is clear that they were made to fill the memory."""
-    size = 0
-    for block in blocks:
-        size += len(block)
-        if size > _BOMB_BYTES and size > taken() * _BOMB_RATIO:
-            note(path, f"unpacks to more than {_BOMB_RATIO} times its size; not read on")
-            return
-        yield block
 
 
 def _as_utf8(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -211,8 +230,8 @@ def _from_member(
 ) -> Iterator[Source]:
     try:
         with archive.open(info) as member:
-            blocks = _bounded(_zip_blocks(member, path, note), path, note, lambda: info.compress_size)
-            head, blocks = _unpacked(*_peek(blocks), path, note, lambda: info.compress_size)
+            bound = _Bound(path, note, lambda: info.compress_size, counter.check)
+            head, blocks = _unpacked(*_peek(bound.watch(_zip_blocks(member, path, note))), bound)
             if head.startswith(_ZIP):  # its list of members stands at its end, which is not at hand
                 note(path, "a zip within a zip is not read")
                 return
@@ -238,9 +257,13 @@ def compression_of(head: bytes) -> str | None:
 def file_blocks(stream: IO[bytes], counter: Counter) -> Iterator[bytes]:
     """The bytes of a file, line by line where lines are of any sane length: then nobody has to cut them again."""
     read = stream.readline
+    due = counter.done + BLOCK_BYTES
     while block := read(BLOCK_BYTES):
         counter.done += len(block)
         yield block
+        if counter.done >= due:
+            due = counter.done + BLOCK_BYTES
+            counter.check()
         if _BINARY in block:  # line feeds mean nothing there, and are many
             read = stream.read
 

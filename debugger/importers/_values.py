@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from typing import Any, Final
 
 import msgspec
 
+from runtime.messages import read_json
 from runtime.trace import SpanEvent, SpanLink
 
 from ._records import LogRecord
@@ -23,14 +23,17 @@ _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
 def load_text(text: str | None) -> Any:
-    """The JSON value of a stored text; None where there is none or where it is nested beyond all sense."""
+    """The JSON value of a stored text; None where there is none or where it is nested beyond all sense.
+
+    NaN, infinities and numbers that overflow are the words that stand there.
+    """
     if not text:
         return None
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         try:
-            return json.loads(text)
+            return read_json(text)
         except (ValueError, RecursionError):
             return None
 

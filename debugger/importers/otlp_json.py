@@ -29,10 +29,12 @@ _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 _Nano: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)] | None
+_Enum: TypeAlias = Annotated[int, Meta(ge=0, lt=100)]
+"""A kind or a status; another number sends its line down the slow road, where it is told."""
 
 
 class _Status(Struct, forbid_unknown_fields=True, gc=False):
-    code: int = 0
+    code: _Enum = 0
     message: str = ""
 
 
@@ -43,7 +45,7 @@ class _Span(Struct, forbid_unknown_fields=True, gc=False):
     spanId: str = ""
     parentSpanId: str | None = None
     name: str = ""
-    kind: int = 0
+    kind: _Enum = 0
     startTimeUnixNano: _Nano = 0
     endTimeUnixNano: _Nano = 0
     attributes: Raw = _EMPTY

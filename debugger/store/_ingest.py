@@ -45,6 +45,10 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+class _CancelledError(Exception):
+    """Ends the reading, wherever in the input it is: a line that is passed over brings no batch after which to ask."""
+
+
 class Counters:
     """The numbers that were given last, of rows, sources, issues and contexts; all begin after the same one."""
 
@@ -98,25 +102,29 @@ class Ingest:
 
     def read(self, paths: Sequence[str | Path]) -> None:
         """Bring in the rows of every source under the paths."""
-        self._read(iter_sources(paths, self._note_path, self._is_wanted))
+        self._read(iter_sources(paths, self._note_path, self._is_wanted, self._check))
 
     def read_new(self, follower: Follower) -> None:
         """Bring in what is new in the files that are followed."""
-        self._read(follower.sources(self._note_path))
+        self._read(follower.sources(self._note_path, self._check))
 
     def _note_path(self, path: str, reason: str) -> None:
         self.note(path, None, reason, True)
 
     def _read(self, sources: Iterable[Source]) -> None:
         with collector_off():
-            for source in sources:
-                if self.spans + self.logs and self._cancelled():
-                    self.was_cancelled = True
-                else:
+            try:
+                for source in sources:
+                    if self.spans + self.logs:
+                        self._check()
                     self._load(source)
-                if self.was_cancelled:
-                    break
+            except _CancelledError:
+                self.was_cancelled = True
             self.flush()
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise _CancelledError
 
     def settle(self) -> None:
         """Merge the versions of spans that are there more than once, in the traces that got new rows."""
@@ -177,9 +185,7 @@ class Ingest:
                 if self.spans + self.logs >= told + _TOLD_ROWS or told == 0:
                     told = self.spans + self.logs
                     self._report(source)
-                if self._cancelled():
-                    self.was_cancelled = True
-                    return
+                self._check()
         if self.spans + self.logs > before:
             self.read_files.add(self._file_id or 0)
         elif len(self.issues) == noted and not source.has_more():

@@ -112,7 +112,7 @@ class Store:
         Args:
             paths: read in this order; folders recursively.
             on_progress: called from this thread after each batch.
-            cancelled: asked after each batch; True ends the load, what was read stays.
+            cancelled: asked after each batch and some megabytes apart; True ends the load, what was read stays.
         Cost: blocks; call it in a worker.
         """
         return self._bring(lambda ingest: ingest.read(paths), on_progress, cancelled)

@@ -13,8 +13,8 @@ from msgspec import Struct
 from runtime.messages import CallKind
 
 
-class TraceRow(Struct, frozen=True):
-    """One line of the trace list."""
+class TraceRow(Struct, frozen=True, array_like=True, gc=False):
+    """One line of the trace list. A segment of a library keeps its rows written out, as arrays."""
 
     trace_id: str
     name: str

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import events
-from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.filter import LineFilter
 
 from ..analysis.text import visible
 from .keymap import bindings, key_of
+from .keys_in_turn import KeysInTurn
 from .palette import KeyCommands
 from .query_book import QueryBook
 from .screens.base import PaneScreen
@@ -34,7 +34,7 @@ _READ_S: Final = 2.0
 """A warning may come from work in the background, between two keys of somebody who types on."""
 
 
-class RetrospanApp(HasAscii, App[None], inherit_bindings=False):
+class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
     """Retrospan's screen.
 
     Args:

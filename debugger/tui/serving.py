@@ -26,6 +26,7 @@ from .serving_page import COLUMNS, LINES, MalformedError, PageProcess, bounded, 
 
 PAGES: Final = 8
 """Pages at a time: each is a process that holds its traces in memory."""
+_PAGE: Final = Path(__file__).parent / "page"
 _COOKIE: Final = "retrospan"
 _LOG: Final = logging.getLogger("textual-serve")
 _HEADERS: Final = {
@@ -53,12 +54,12 @@ class WebScreen(Server):
     """
 
     def __init__(self, command: str, *, host: str, port: int, public_url: str, token: str) -> None:
-        page = Path(__file__).parent / "page"
-        super().__init__(command, host, port, "Retrospan", public_url, templates_path=page)
+        super().__init__(command, host, port, "Retrospan", public_url, templates_path=_PAGE)
         self._token = token
         self._at = urlsplit(public_url).netloc.lower()
         self._sockets: set[asyncio.Task[object]] = set()
         self._shown = 0
+        self._ends = False
 
     @property
     def address(self) -> str:
@@ -68,6 +69,7 @@ class WebScreen(Server):
     async def _make_app(self) -> web.Application:
         logging.getLogger("aiohttp.server").addFilter(_is_news)
         app = await super()._make_app()
+        app.router.add_get("/page.js", _page_script)
         app.middlewares.append(self._guard())
         return app
 
@@ -87,6 +89,7 @@ class WebScreen(Server):
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Let the pages' processes end."""
+        self._ends = True
         for task in self._sockets:
             task.cancel()
         await asyncio.gather(*self._sockets, return_exceptions=True)
@@ -148,7 +151,12 @@ class WebScreen(Server):
         height = bounded(_number(request.query.get("height"), 24), 1, LINES)
 
         async def close() -> None:
-            await socket.close()
+            if self._ends:
+                await socket.close(code=WSCloseCode.GOING_AWAY)
+            elif process.why:
+                await socket.close(code=WSCloseCode.INTERNAL_ERROR, message=_fitting(process.why))
+            else:
+                await socket.close()
 
         process = PageProcess(
             self.command,
@@ -173,8 +181,18 @@ class WebScreen(Server):
             # Before its process: who closes a page to make room for another one need not wait for that.
             self._shown -= 1
             await process.stop()
-            await socket.close()
+            await close()
         return socket
+
+
+def _fitting(reason: str) -> bytes:
+    """A reason for closing fits into one frame of 125 bytes; the whole of it stands in the terminal."""
+    whole = reason.encode("utf-8", "replace")
+    return whole if len(whole) <= 120 else whole[:117].decode("utf-8", "ignore").encode() + "…".encode()
+
+
+async def _page_script(_: web.Request) -> web.FileResponse:
+    return web.FileResponse(_PAGE / "page.js")
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -60,9 +60,8 @@ class Difference:
 def differences_between(recorded: AnyRequest, actual: AnyRequest) -> tuple[Difference, ...]:
     """All differences, the parts that make a miss first; empty for equal requests.
 
-    A part that the recording lacks (tools, schema, provider are None there) is no difference. Sampling parameters
-    come last:
-    they are worth knowing, but make no miss.
+    A part that one side lacks (tools, schema, model, provider are None there) is no difference. Sampling parameters
+    come last: they are worth knowing, but make no miss.
     """
     out: list[Difference] = []
     for difference in _differences(recorded, actual):
@@ -82,7 +81,8 @@ def _differences(recorded: AnyRequest, actual: AnyRequest) -> Iterator[Differenc
         elif recorded.output_schema != actual.output_schema and recorded.tools is not None:
             # Only a recording that tells the tools is complete enough to say that there was no schema.
             yield Difference(part="schema", path="schema", recorded=recorded.output_schema, actual=actual.output_schema)
-        yield from json_differences("model", "model", recorded.model, actual.model)
+        if recorded.model is not None and actual.model is not None:
+            yield from json_differences("model", "model", recorded.model, actual.model)
         if recorded.provider is not None and actual.provider is not None:
             yield from json_differences("provider", "provider", recorded.provider, actual.provider)
         yield from json_differences("parameters", "parameters", recorded.parameters, actual.parameters)

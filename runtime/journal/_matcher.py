@@ -258,8 +258,8 @@ class Matcher:
     def _loose_match(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
         """An entry whose request equals this one in all parts that the recording has.
 
-        Needed for recordings that lack a part (tools, schema, provider), and for those whose own hash is of another
-        kind.
+        Needed for recordings that lack a part (tools, schema, model, provider), and for those whose own hash is of
+        another kind. One that lacks the model answers only where none that names it does.
         """
         if place.loose is None:
             place.loose = {}
@@ -270,12 +270,17 @@ class Matcher:
         known = place.journal.map(kind)
         asked = self._form(request)
         candidates = [
-            entry
+            (_lacks_model(formed), entry)
             for entry, formed in place.loose.get(_loose_key(asked), ())
             if entry.content_hash in known and _agree(formed, asked)
         ]
-        fresh = [(o.start_unix_nano or 0, n) for n, e in enumerate(candidates) if (o := place.next_of(kind, e))]
-        return candidates[min(fresh)[1] if fresh else 0] if candidates else None
+        candidates.sort(key=lambda each: each[0])
+        fresh = [
+            (lacks, o.start_unix_nano or 0, n)
+            for n, (lacks, entry) in enumerate(candidates)
+            if (o := place.next_of(kind, entry))
+        ]
+        return candidates[min(fresh)[-1] if fresh else 0][1] if candidates else None
 
     def _by_place(self, place: Scope, kind: JournalKind, request: AnyRequest) -> JournalEntry | None:
         """A call of which the recording lacks what it asked, where it is the next: all that began before is used."""
@@ -377,10 +382,14 @@ def ordinal(number: int) -> str:
 
 
 def _loose_key(request: AnyRequest) -> str:
-    """A key that equal requests share even when one lacks tools, schema or provider."""
+    """A key that equal requests share even when one lacks tools, schema, model or provider."""
     if isinstance(request, Request):
-        return Request(messages=request.messages, model=request.model).content_hash
+        return Request(messages=request.messages).content_hash
     return request.content_hash
+
+
+def _lacks_model(request: AnyRequest) -> bool:
+    return isinstance(request, Request) and request.model is None
 
 
 def _agree(recorded: AnyRequest, actual: AnyRequest) -> bool:

@@ -118,6 +118,8 @@ def test_errors_and_what_was_not_recorded_are_differences():
     assert [row.status for row in found.rows] == ["same", "changed", "changed", "same"]
     assert {d.part for d in found.rows[1].differences} == {"message", "recorded"}
     assert {d.part for d in found.rows[2].differences} == {"result", "error"}
+    nameless = compare_traces(LEFT, [AGENT, replace(LEFT[1], model=None), *LEFT[2:]])
+    assert [(d.part, d.path) for d in nameless.rows[1].differences] == [("recorded", "model")]
 
 
 def test_ids_that_models_give_their_tool_calls_are_no_difference():

@@ -65,7 +65,7 @@ def load_again(folder: Path, path: Path) -> dict[str, Any]:
 
 @step
 def read(folder: Path, path: Path) -> dict[str, Any]:
-    """First and later looks at a library that is there."""
+    """First and later looks at a library that is there: all but the first in a process that has it open."""
     from debugger.store import Library
 
     began = time.perf_counter()
@@ -79,6 +79,7 @@ def read(folder: Path, path: Path) -> dict[str, Any]:
         def fresh_list() -> None:
             for attached in reader._segments._view.segments:
                 attached.traces = None
+            reader._segments._listed = (None, [])
             reader.traces()
 
         def each(work: Callable[[str], object]) -> float:

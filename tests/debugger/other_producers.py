@@ -55,6 +55,9 @@ AZURE = [
 OLD_HISTORY = [
     {**m, "tool_calls": [{"id": c["id"], **c["function"]} for c in m.get("tool_calls") or []]} for m in HISTORY
 ]
+FLAT_HISTORY = [
+    {"message": {**m, "tool_calls": [{"tool_call": c} for c in m.get("tool_calls") or []]}} for m in HISTORY
+]
 GEN_AI_PARTS = [
     {"role": "system", "parts": [{"type": "text", "content": "Be brief."}]},
     {"role": "user", "parts": [{"type": "text", "content": QUESTION}]},
@@ -91,8 +94,9 @@ MODEL_CALLS: dict[str, tuple[str, Span, str | None]] = {
         MODEL | USED | {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai",
                         "gen_ai.system_instructions": J([{"type": "text", "content": "Be brief."}]),
                         "gen_ai.input.messages": J(GEN_AI_PARTS[1:]), "gen_ai.output.messages": J(SAID)}), "openai"),
-    "Langtrace": ("genai", span(
-        MODEL | USED | {"gen_ai.operation.name": "chat", "gen_ai.system": "OpenAI", "langtrace.service.type": "llm"},
+    "Langtrace": ("langtrace", span(
+        MODEL | USED | {"gen_ai.operation.name": "chat", "gen_ai.system": "OpenAI", "langtrace.service.type": "llm",
+                        "gen_ai.request.tools": [J([{"type": "function", "function": {"name": "t"}}])]},
         events=events([("gen_ai.content.prompt", {"gen_ai.prompt": J(HISTORY)}),
                        ("gen_ai.content.completion", {"gen_ai.completion": J([ANSWER | {"finish_reason": "stop"}])})])),
         "openai"),
@@ -176,6 +180,28 @@ MODEL_CALLS: dict[str, tuple[str, Span, str | None]] = {
          "inputs": J({"model": "m", "messages": HISTORY}), "output": J(COMPLETION), "llm.usage.prompt_tokens": 5,
          "llm.usage.completion_tokens": 2, "llm.generated_message": J(ANSWER), "llm.response.model": "m"},
         "openai_chat", scope_name="promptflow"), "openai"),
+    "Netra": ("netra", span(
+        MODEL | {"netra.instrumentation.name": "openai", "llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 5,
+                 "gen_ai.usage.completion_tokens": 2}
+        | flat("gen_ai.prompt", [m for m in HISTORY if "tool_calls" not in m][:2]
+               + [{"role": "assistant", "tool_call_id": "c1", "content": J({"name": "get_weather",
+                                                                            "arguments": J(CITY)})}]
+               + [m for m in HISTORY if m["role"] == "tool"])
+        | flat("gen_ai.completion", [ANSWER, {"finish_reason": "stop"}])), "openai"),
+    "Respan": ("respan", span(
+        MODEL | USED | {"respan.entity.log_type": "chat", "llm.request.type": "chat", "gen_ai.system": "openai",
+                        "traceloop.entity.input": J(HISTORY), "llm.request.functions": J([{"name": "t"}]),
+                        "traceloop.entity.output": J(ANSWER | {"finish_reason": "stop"})}), "openai"),
+    "Future AGI": ("future_agi", span(
+        USED | {"gen_ai.span.kind": "LLM", "gen_ai.provider.name": "openai", "input.mime_type": "application/json",
+                "gen_ai.request.parameters": J({"model": "m", "temperature": 0})}
+        | flat("gen_ai.input.messages", FLAT_HISTORY)
+        | flat("gen_ai.output.messages", [{"message": ANSWER | {"finish_reason": "stop"}}])), "openai"),
+    "Future AGI, older": ("future_agi", span(
+        {"fi.span.kind": "LLM", "llm.provider": "openai", "llm.model_name": "m", "llm.token_count.prompt": 5,
+         "llm.token_count.completion": 2}
+        | flat("llm.input_messages", FLAT_HISTORY)
+        | flat("llm.output_messages", [{"message": ANSWER | {"finish_reason": "stop"}}])), "openai"),
 }  # fmt: skip
 """Producer: the convention that is named, the span, the provider."""
 
@@ -245,6 +271,14 @@ TOOL_CALLS: dict[str, tuple[str, Span, str | None]] = {
         {"traceloop.span.kind": "tool", "traceloop.entity.name": "t", "traceloop.entity.input": '{"a": 1}',
          "traceloop.entity.output": "status='success' result={'ok': True} error=None updated_session_state=None"},
         "t.tool", scope_name="opentelemetry.instrumentation.agno"), None),
+    "Netra": ("netra", span(
+        {"netra.span.type": "TOOL", "netra.task.name": "t", "input": '{"a": 1}', "output": '{"ok": true}'}, "t"), None),
+    "HoneyHive": ("honeyhive", span(
+        {"honeyhive_event_type": "tool", "honeyhive_event_name": "t", "honeyhive_inputs.a": 1,
+         "honeyhive_outputs.result.ok": True}, "t"), None),
+    "Future AGI": ("future_agi", span(
+        {"gen_ai.span.kind": "TOOL", "gen_ai.tool.name": "t", "input.value": '{"a": 1}',
+         "input.mime_type": "application/json", "output.value": '{"ok": true}'}, "t"), None),
 }  # fmt: skip
 """Producer: the convention that is named, the span, the id of the call where the span has it."""
 
@@ -275,5 +309,12 @@ KINDS_OF_SPANS: list[tuple[str, dict[str, Any], str, str]] = [
     ("Spring AI", {"spring.ai.kind": "vector_store", "gen_ai.operation.name": "framework"}, "x", "retriever"),
     ("Claude Code", {"span.type": "interaction", "user_prompt": "hi"}, "claude_code.interaction", "agent"),
     ("Claude Code", {"span.type": "tool.blocked_on_user"}, "claude_code.tool.blocked_on_user", "other"),
+    ("Netra", {"netra.span.type": "AGENT", "netra.agent.name": "desk"}, "x", "agent"),
+    ("Netra", {"netra.entity.type": "workflow"}, "x", "chain"),
+    ("HoneyHive", {"honeyhive_event_type": "chain", "honeyhive_event_name": "desk"}, "x", "chain"),
+    ("HoneyHive", {"honeyhive_event_type": "tool", "honeyhive_error": "no"}, "t_error", "other"),
+    ("Future AGI", {"gen_ai.span.kind": "AGENT", "input.mime_type": "text/plain"}, "desk", "agent"),
+    ("Future AGI", {"fi.span.kind": "RETRIEVER"}, "x", "retriever"),
+    ("Langtrace", {"langtrace.service.type": "vectordb"}, "x", "retriever"),
     ("anybody", {"span.type": "tool", "model": "m"}, "mine", "other"),
 ]

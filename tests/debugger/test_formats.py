@@ -335,3 +335,26 @@ def test_short_ids_of_jaeger_and_zipkin_are_padded(load: Load) -> None:
         (span,) = load(WRITERS[name]((made,))).spans()
         assert (span.trace_id, span.span_id) == ("1c".rjust(32, "0"), "b7".rjust(16, "0"))
         assert span.parent_span_id == "a1".rjust(16, "0")
+
+
+def numbered(kind: Any, code: Any, severity: Any) -> bytes:
+    """A span and a log record of it, with these numbers."""
+    request, record = json.loads(otlp_json([TWO[1]])), json.loads(log_request(USER))
+    request["resourceSpans"][0]["scopeSpans"][0]["spans"][0] |= {"kind": kind, "status": {"code": code}}
+    record["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["severityNumber"] = severity
+    return json.dumps(request).encode() + b"\n" + json.dumps(record).encode()
+
+
+@pytest.mark.parametrize("number", [-1, 100, 2**31, -(2**63), 2**70, "9" * 30, 1.5, {}])
+def test_kinds_and_codes_that_are_none_are_told(number: Any, load: Load) -> None:
+    loaded = load(numbered(number, number, number))
+    assert [(span.kind, span.status_code) for span in loaded.spans()] == [(0, 0)]
+    assert loaded.reasons() == [f"{key} is none that OpenTelemetry has" for key in ("kind", "code", "severityNumber")]
+    assert [kept.severity for kept in loaded.store.logs(TRACE)[CHILD]] == [0]
+
+
+def test_kinds_and_codes_may_be_names(load: Load) -> None:
+    loaded = load(numbered("SPAN_KIND_CLIENT", "STATUS_CODE_ERROR", "SEVERITY_NUMBER_WARN2"))
+    assert [(span.kind, span.status_code) for span in loaded.spans()] == [(3, 2)]
+    assert [kept.severity for kept in loaded.store.logs(TRACE)[CHILD]] == [14]
+    assert loaded.reasons() == []

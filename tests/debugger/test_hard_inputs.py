@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from debugger.importers import FORMATS, _source, format_of, iter_sources, key_values, load_text
+from debugger.importers import FORMATS, Follower, _source, format_of, iter_sources, key_values, load_text
 from debugger.importers._lines import MAX_DEPTH
 from debugger.store import LoadSummary, Store
 
@@ -245,3 +245,31 @@ def test_times_at_the_edges(tmp_path: Path) -> None:
     for name in ("otlp_json", "otlp_proto", "jaeger", "zipkin"):
         summary, _ = load(tmp_path / name, WRITERS[name](spans))
         assert summary.spans == 2
+
+
+_EMPTY_MEMBERS = gzip.compress(b"", mtime=0) * _source.MOST_EMPTY + gzip.compress(b"\n", mtime=0)
+_LONG_LINE = b'{"resourceSpans": "' + b"x" * 200_000 + b"\n"
+_FRUITLESS = (_LONG_LINE, gzip.compress(_LONG_LINE, mtime=0), _EMPTY_MEMBERS * 5)
+
+
+def test_what_brings_no_spans_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_source, "BLOCK_BYTES", 4096)
+    path = tmp_path / "a"
+    asked: list[None] = []
+
+    def cancelled() -> bool:
+        asked.append(None)
+        return len(asked) == 3
+
+    with Store.memory() as store:
+        loads: tuple[Callable[[], LoadSummary], ...] = (
+            lambda: store.load([path], cancelled=cancelled),
+            lambda: store.load_new(Follower([path]), cancelled=cancelled),
+        )
+        for plain in _FRUITLESS:
+            for data in (plain, zipped(("a", plain))):
+                for load_it in loads:
+                    path.write_bytes(data)
+                    asked.clear()
+                    summary = load_it()
+                    assert (summary.was_cancelled, len(asked), summary.issues) == (True, 3, ())

@@ -284,7 +284,7 @@ def test_a_surrogate_pair_is_one_character() -> None:
 
 
 def test_wrong_types_lose_nothing_but_themselves() -> None:
-    odd = span(name=5, kind={}, events="none", links=7, status=[1])
+    odd = span(name=5, kind="", events="none", links=7, status=[1])
     odd["attributes"] = {"a": 1}
     (raw, good), notes = read(json.dumps(request(odd, span(spanId=OTHER_SPAN))).encode())
     assert (raw.name, raw.kind, raw.status_code, raw.attributes) == ("5", 0, 0, "[]")

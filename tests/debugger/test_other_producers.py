@@ -71,6 +71,7 @@ def test_kinds(producer: str, attributes: dict[str, Any], name: str, kind: str) 
 
 
 FAILED = {
+    "Netra": ({"netra.span.type": "TOOL", "netra.entity.error": "no", "output": "no"}, "x", "error"),
     "Gemini CLI": ({"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "t", "gen_ai.output.messages": J(
         {"status": "error", "response": {"errorType": "gone", "responseParts": [
             {"functionResponse": {"response": {"error": "no"}}}]}})}, "gemini-cli", "gone"),
@@ -105,6 +106,21 @@ def test_the_new_messages_of_claude_code() -> None:
         ("tool", (ToolCallResponsePart("c1", "Rain.\n\n---\n\nwith a line of its own"),)),
     ]
     assert call.lost == "the answer was not recorded"
+
+
+def test_langtrace_writes_an_answers_tool_calls_as_content_and_later_only_their_number() -> None:
+    asks = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}]
+    told = {"role": "tool", "tool_call_id": "c0", "content": "1"}
+    asked = [{"role": "user", "content": "hi"}, [{"id": "", "type": ""}], told]
+    events = tuple(
+        SpanEvent(name=f"gen_ai.content.{side}", time_unix_nano=0, attributes={f"gen_ai.{side}": J(said)})
+        for side, said in (("prompt", asked), ("completion", [{"role": "assistant", "content": asks}]))
+    )
+    attributes = {"gen_ai.operation.name": "chat", "langtrace.service.type": "llm", "gen_ai.usage.cached_tokens": 3}
+    call = call_of(span(attributes, events=events))
+    assert parts(call, ToolCallPart, "output_messages") == [ToolCallPart("c1", "f", {"a": 1})]
+    assert [message.role for message in call.input_messages or ()] == ["user", "tool"]
+    assert (call.lost, call.usage.cached_tokens) == ("the tool calls in the request were not recorded", 3)
 
 
 def test_messages_that_haystack_printed() -> None:

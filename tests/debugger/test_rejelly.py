@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from debugger.commands._json import indented
 from debugger.conventions import View, call_of, promote
 from debugger.importers import format_of
 from debugger.importers.rejelly import nanoseconds
 from debugger.store import Store
-from runtime.snapshot import Snapshot, restore_every, restore_snapshot
+from runtime.snapshot import Snapshot, restore_every, restore_snapshot, snapshot_to_json
 from runtime.trace import TraceEvent
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle"
@@ -237,7 +238,14 @@ def test_several_traces_stay_apart(tmp_path: Path) -> None:
 def test_what_no_database_can_store_is_still_read(tmp_path: Path) -> None:
     script = Script().agent("A", agentId="a\ud800", props={"x": float("nan")}).end("A", result="\udfff")
     frame = latest(tmp_path, script).root
-    assert (frame.agent_id, frame.output) == ("a\ud800", "\udfff")
+    assert (frame.agent_id, frame.output, frame.input) == ("a\ud800", "\udfff", {"x": "NaN"})
+
+
+def test_numbers_that_are_none_are_their_words_in_a_snapshot(tmp_path: Path) -> None:
+    script = Script().agent("A", props=float("-inf")).end("A", result=[float("nan")])
+    written = "".join(indented(snapshot_to_json(latest(tmp_path, script))))
+    root = json.loads(written)["root"]
+    assert (root["input"], root["state"]["output"]) == ("-Infinity", ["NaN"])
 
 
 def test_points_lie_on_the_span_that_they_happened_in(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from debugger.tui.keymap import _KEYS, display
 from debugger.tui.screens.base import PaneScreen, own_bindings
 from debugger.tui.screens.notes import HelpScreen, help_document
 from debugger.tui.screens.question import QuestionScreen
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from debugger.tui.screens.trace import TraceScreen
+from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 PLACES = {
@@ -198,10 +199,17 @@ def test_the_help_begins_with_what_the_signs_mean():
     drive(FakeSession(), scene, SMALL)
 
 
-def test_q_is_a_letter_in_the_filter():
+def test_q_is_a_letter_in_the_filter_also_when_it_comes_at_once_with_the_key_that_opens_it():
     async def scene(desk: Desk) -> None:
-        await desk.press("slash", "q", "question_mark")
+        await desk.press(Typed("/q?"))
         assert desk.typed == "q?"
+        desk.app.post_message(key_event("escape"))
+        await desk.press(Typed("/travel"))
+        for key in ("enter", "enter", "down"):
+            desk.app.post_message(key_event(key))
+        await desk.settle()
+        assert isinstance(desk.app.screen, TraceScreen)
+        assert "chat gpt-4o-mini" in desk.cursor
 
     drive(FakeSession(), scene)
 

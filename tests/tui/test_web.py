@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable
 
 import pytest
-from aiohttp import ClientSession, CookieJar, WSCloseCode
+from aiohttp import ClientSession, CookieJar, WSCloseCode, WSMsgType
 from aiohttp.test_utils import unused_port
 from aiohttp.web import AppRunner, TCPSite
 
@@ -43,6 +43,10 @@ STAYS = (
 """Draws its number and never leaves."""
 
 
+FAILS = "import sys\nsys.exit('retrospan: gone.jsonl: no such file ' + 60 * 'é\033')\n"
+DIES = f"import os\nos.write(1, b'__GANGLION__\\n')\nsaid = b'drawn'\n{_TELLS}os.kill(os.getpid(), 9)\n"
+
+
 def serve(scene: Callable[[ClientSession, str, WebScreen], Awaitable[None]], process: str = DRAWS) -> None:
     async def play() -> None:
         port = unused_port()
@@ -67,7 +71,7 @@ def test_only_who_knows_the_secret_is_let_in():
             async with browser.get(url + path, headers=headers, allow_redirects=False) as answer:
                 return answer.status
 
-        for path in ("/", "/?token=wrong", "/ws", "/static/js/textual.js", "/nothing"):
+        for path in ("/", "/?token=wrong", "/ws", "/static/js/textual.js", "/page.js", "/nothing"):
             assert await status(path) == 403, path
         right = screen.address.removeprefix(url)
         assert await status(right, Host="rebound.example") == 403
@@ -75,6 +79,7 @@ def test_only_who_knows_the_secret_is_let_in():
         assert await status(right) == 302
         assert await status("/") == 200
         assert await status("/static/js/textual.js") == 200
+        assert await status("/page.js") == 200
         assert await status("/ws", Origin="https://elsewhere.example") == 403
 
     serve(scene)
@@ -171,6 +176,35 @@ def test_one_page_too_many_reads_why():
         screen._shown -= 1
         async with browser.get(url) as answer:
             assert answer.status == 200
+
+    serve(scene)
+
+
+@pytest.mark.parametrize(
+    ("process", "why"), [(FAILS, "retrospan: gone.jsonl: no such file é␛"), (DIES, "was ended by signal 9")]
+)
+def test_a_page_whose_process_ended_learns_why(process, why, capfd):
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        async with browser.get(screen.address), browser.ws_connect(f"{url}/ws") as socket:
+            while (heard := await socket.receive()).type is WSMsgType.BINARY:
+                pass
+            assert heard.data == WSCloseCode.INTERNAL_ERROR
+            assert why in heard.extra
+            assert len(heard.extra.encode()) <= 123
+
+    serve(scene, process)
+    assert "\033" not in capfd.readouterr().err
+
+
+def test_a_page_learns_whether_it_was_left_or_the_server_ended():
+    async def scene(browser: ClientSession, url: str, screen: WebScreen) -> None:
+        async with browser.get(screen.address):
+            for ends, code in ((False, WSCloseCode.OK), (True, WSCloseCode.GOING_AWAY)):
+                async with browser.ws_connect(f"{url}/ws") as socket:
+                    assert await socket.receive_bytes() == b"drawn"
+                    ending = screen.on_shutdown(None) if ends else socket.send_str('["stdin", "quit"]')
+                    heard, _ = await asyncio.gather(socket.receive(), ending)
+                    assert heard.data == code
 
     serve(scene)
 

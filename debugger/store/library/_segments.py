@@ -11,9 +11,10 @@ import duckdb
 
 from ...errors import LibraryError
 from .._console import Part
-from .._database import Database, R, collector_off, connect, pieces, quoted, rows_of, sql_text, told
+from .._database import Database, R, connect, pieces, quoted, rows_of, sql_text, told
 from ..rows import TraceRow
 from ._catalog import Catalog, Segment
+from ._packed import Ask, read_ids, read_traces
 from ._place import Place
 
 _ATTEMPTS: Final = 20
@@ -55,6 +56,7 @@ class Segments(Database):
         self._state = threading.Lock()
         self._view = View([], {})
         self._home: tuple[View, dict[str, Attached]] | None = None
+        self._listed: tuple[View | None, list[TraceRow]] = (None, [])
         self.generation = 0
 
     # Following the catalog.
@@ -133,6 +135,9 @@ class Segments(Database):
         cursor.execute(f"use {attached.alias}")
         return cursor.execute(sql_text(name), dict(parameters) if parameters else None)
 
+    def _asking(self, attached: Attached) -> Ask:
+        return lambda name, parameters: self._ask(attached, name, parameters).fetchall()
+
     def query(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query file; a query about one trace is put to the segment that holds it."""
         with told(name), self._looking() as view:
@@ -207,9 +212,7 @@ class Segments(Database):
         for attached in reversed(view.segments):
             ids = attached.ids
             if ids is None:
-                with collector_off():
-                    rows = self._ask(attached, "library/segment_ids", None).fetchall()
-                    ids = attached.ids = frozenset(row[0] for row in rows)
+                ids = attached.ids = read_ids(self._asking(attached))
             homes.update(dict.fromkeys(ids, attached))
         for trace_id in view.removed:
             at = homes.get(trace_id)
@@ -229,14 +232,17 @@ class Segments(Database):
         ]
 
     def _trace_list(self, view: View, _: Mapping[str, Any]) -> list[Any]:
+        if self._listed[0] is not view:
+            self._listed = (view, self._list(view))
+        return list(self._listed[1])
+
+    def _list(self, view: View) -> list[TraceRow]:
         homes = self._homes(view)
         out: list[TraceRow] = []
         for attached in view.segments:
             rows = attached.traces
             if rows is None:
-                with collector_off():
-                    found = self._ask(attached, "library/segment_traces", None).fetchall()
-                    rows = attached.traces = trace_rows(found)
+                rows = attached.traces = read_traces(self._asking(attached))
             out.extend(row for row in rows if homes.get(row.trace_id) is attached)
         if len(view.segments) > 1:
             out.sort(key=_newest_first)
@@ -289,23 +295,6 @@ _ACROSS: Final[dict[str, Callable[[Segments, View, Mapping[str, Any]], list[Any]
     "trace_ids_by_prefix": Segments._prefix,
 }
 """What is asked of all segments together."""
-
-
-_WIDE: Final = frozenset(("input_tokens", "output_tokens", "cost_nano_usd"))
-"""Sums of 128 bits. They come as text, which takes a third of the time that DuckDB needs to make a number of one."""
-
-
-def trace_rows(rows: list[tuple[Any, ...]]) -> list[TraceRow]:
-    """Rows of ``segment_traces``."""
-    wide = [i for i, name in enumerate(TraceRow.__struct_fields__) if name in _WIDE]
-    made = []
-    for row in rows:
-        values = list(row)
-        for i in wide:
-            if values[i] is not None:
-                values[i] = int(values[i])
-        made.append(TraceRow(*values))
-    return made
 
 
 def _newest_first(row: TraceRow) -> tuple[bool, int, str]:

@@ -15,6 +15,7 @@ import duckdb
 
 from ...errors import LibraryError
 from .._database import BulkDatabase, connect, library_fault, sql_text
+from ._packed import pack_list
 from ._place import Place
 
 if sys.platform != "win32":
@@ -132,7 +133,7 @@ class Work:
         database = self.database
         database.run("library/finish")
         database.execute(f"create table summary as {sql_text('trace_list')}")
-        self.ids = frozenset(row[0] for row in database.query("library/segment_ids"))
+        self.ids = pack_list(database)
         spans = database.query("library/rows")[0][0]
         # Closing writes what is still in the log as well, but is silent when the disk is full.
         database.execute("force checkpoint")

@@ -156,7 +156,14 @@ def test_parameters_are_reported_but_make_no_miss():
 
 
 @pytest.mark.parametrize(
-    "lacking", [{"tools": None}, {"provider": None}, {"tools": None, "provider": None, "output_schema": None}]
+    "lacking",
+    [
+        {"tools": None},
+        {"provider": None},
+        {"model": None},
+        {"model": None, "provider": None},
+        {"tools": None, "provider": None, "output_schema": None},
+    ],
 )
 def test_a_part_that_the_recording_lacks_is_no_difference_but_inferred(lacking):
     recorded = dataclasses.replace(ask(), **lacking)
@@ -166,6 +173,32 @@ def test_a_part_that_the_recording_lacks_is_no_difference_but_inferred(lacking):
     assert isinstance(
         Matcher({"f": journal(("prompt", recorded, outcome(1, 1)))}).match("f", "prompt", ask("bye")), Miss
     )
+
+
+@pytest.mark.parametrize("named", [ask(), ask(tools=None)])
+def test_what_names_the_model_answers_before_what_lacks_it(named):
+    failed = ("prompt", ask(model=None), outcome("no answer", 1, status="error"))
+    matcher = Matcher({"f": journal(failed, ("prompt", named, outcome("said", 2)))})
+    assert matcher.peek("f", "prompt", ask()).output == "said"
+    hit = matcher.match("f", "prompt", ask())
+    assert (hit.outcome.output, hit.inferred) == ("said", named.tools is None)
+    assert matcher.unused("f")[0].span_id == "s1"
+    other = matcher.match("f", "prompt", ask(model="m2"))
+    assert (other.outcome.span_id, other.inferred) == ("s1", True)
+
+
+def test_those_that_lack_the_model_answer_in_the_order_of_their_start():
+    late, early = (outcome(n, n) for n in (2, 1))
+    made = journal(("prompt", ask(model=None), late), ("prompt", ask(model=None, provider=None), early))
+    matcher = Matcher({"f": made})
+    assert [matcher.match("f", "prompt", ask()).outcome.output for _ in range(2)] == [1, 2]
+
+
+def test_another_model_is_a_miss_also_where_the_provider_is_not_recorded():
+    recorded = ask(provider=None)
+    miss = Matcher({"f": journal(("prompt", recorded, outcome("x", 1)))}).match("f", "prompt", ask(model="m2"))
+    assert isinstance(miss, Miss)
+    assert [(d.part, d.recorded, d.actual) for d in miss.differences] == [("model", "m", "m2")]
 
 
 def test_a_foreign_hash_stays_the_key_and_its_request_still_matches():

@@ -8,3 +8,9 @@ create table source_traces (
 create table wanted (
     trace_id varchar not null
 );
+create table packed (
+    place bigint not null,
+    form varchar not null,
+    ids varchar not null,
+    traces varchar not null
+);

@@ -1,0 +1,6 @@
+-- Purpose: the traces that a segment has something of, as JSON lists.
+-- Parameters: none.
+-- Columns: ids.
+select ids
+from packed
+order by place

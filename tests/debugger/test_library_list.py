@@ -1,0 +1,65 @@
+"""The list that a segment keeps as texts says what its tables say, also where it is missing or of another form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import debugger.store.library._packed as packed
+from debugger.store import Library, Store, TraceRow
+
+from .otlp import START, line, span
+
+TRACES = [f"{number:032x}" for number in range(1, 6)]
+WIDE = 2**63 - 1
+
+
+def file_of(folder: Path) -> Path:
+    """Five traces, one whose tokens together pass 64 bits, and a trace of which there is a log record only."""
+    words = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": WIDE}
+    lines = [
+        line(span(traceId=trace, spanId=f"{number:016x}", startTimeUnixNano=START + at, attributes=words))
+        for at, trace in enumerate(TRACES)
+        for number in range(1, at + 2)
+    ]
+    path = folder / "all.jsonl"
+    record = {"traceId": "f" * 32, "spanId": "f" * 16, "body": {"stringValue": "alone"}}
+    logs = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).encode()
+    path.write_bytes(b"".join([*lines, logs, b"\n"]))
+    return path
+
+
+def rows(home: Path) -> list[TraceRow]:
+    with Library.open(home) as library:
+        reader = library.reader()
+        assert reader.resolve_trace("f" * 8) == "f" * 32
+        return reader.traces()
+
+
+def test_the_list_is_the_same_from_texts_from_tables_and_from_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "_AT_ONCE", 2)
+    home, path = tmp_path / "library", file_of(tmp_path)
+    with Library.open(home) as library:
+        library.load([path])
+    with Store.memory() as store:
+        store.load([path])
+        listed = store.traces()
+    assert listed[0].input_tokens == 5 * WIDE
+    assert rows(home) == listed
+    with monkeypatch.context() as other:
+        other.setattr(packed, "trace_rows", lambda rows: pytest.fail("the texts were not read"))
+        assert rows(home) == listed
+        other.undo()
+        other.setattr(packed, "_FORM", "the fields of another version")
+        other.setattr(packed, "_TRACES", None)
+        assert rows(home) == listed
+    (segment,) = (home / "segments").iterdir()
+    with duckdb.connect(str(segment)) as opened:
+        assert opened.execute("select count(*) from packed").fetchall() == [(4,)]
+        opened.execute("drop table packed")
+    assert rows(home) == listed
