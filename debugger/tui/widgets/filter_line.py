@@ -160,7 +160,7 @@ class FilterLine(Widget):
     FilterLine.-open > * { display: block; }
     FilterLine > .-hint { column-span: 3; width: 1fr; }
     FilterLine > .-hint.-empty { display: none; }
-    FilterLine > FilterField { background: transparent; background-tint: transparent; }
+    FilterLine > FilterField { background-tint: transparent; }
     """
 
     class Changed(Message):

@@ -89,6 +89,12 @@ class TraceList(Drawn):
         line = self.lines[self.cursor] if self.cursor < len(self.lines) else None
         return line.row if isinstance(line, TraceLine) else None
 
+    @property
+    def branch_here(self) -> BranchWords | None:
+        """What the replay under the cursor is; None on a recording."""
+        row = self.selected
+        return None if row is None else self.branches.get(row.trace_id)
+
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
         wanted: dict[str, tuple[int, bool]] = {
