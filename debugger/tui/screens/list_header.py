@@ -12,7 +12,6 @@ from ...importers import Following
 from ...receiver.status import Status
 from ..widgets.drawn import Drawable, Run
 
-
 _ROOMY: Final = 110
 """Cells from which on the header has room for how much is listed beside what the replay under the cursor is."""
 
