@@ -12,7 +12,6 @@ from rich.highlighter import Highlighter
 from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
@@ -208,11 +207,10 @@ class FilterLine(Widget):
         self._right_width = -1
         self.right = ()
 
-    def compose(self) -> ComposeResult:  # noqa: D102
-        yield self._label
-        yield self._field
-        yield self._right
-        yield self._hint
+    def _begin(self) -> None:
+        """Mount what it is made of: most screens are left without a filter, and would wait for it when they open."""
+        if not self._field.is_attached:
+            self.mount(self._label, self._field, self._right, self._hint)
 
     @property
     def text(self) -> str:
@@ -221,6 +219,9 @@ class FilterLine(Widget):
 
     @text.setter
     def text(self, text: str) -> None:
+        if not text and not self.text:
+            return
+        self._begin()
         self._field.value = _away(text)[:_LONGEST]
         self._field.cursor_position = len(self._field.value)
 
@@ -244,6 +245,7 @@ class FilterLine(Widget):
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Let the keys go to the field."""
+        self._begin()
         self._field.focus(scroll_visible)
         return self
 
