@@ -265,17 +265,17 @@ def _flatten(
 ) -> Forest:
     total = len(rows)
     order = _preorder(*_links(rows, parent))
-    new = [0] * (total + 1)
+    new = array("i", bytes(4 * (total + 1)))
     new[-1] = -1  # where the top level's -1 points
     for position, old in enumerate(order):
         new[old] = position
-    above_new = [new[parent[old]] for old in order]
-    depth = [0] * (total + 1)
+    above_new = array("i", [new[parent[old]] for old in order])
+    depth = array("i", bytes(4 * (total + 1)))
     depth[-1] = -1
     for i, above in enumerate(above_new):
         depth[i] = depth[above] + 1
     depth.pop()
-    size = [1] * (total + 1)
+    size = array("i", [1]) * (total + 1)
     for i in range(total - 1, 0, -1):
         size[above_new[i]] += size[i]
     size.pop()

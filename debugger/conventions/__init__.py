@@ -17,13 +17,14 @@ from ._base import Convention, Family, Named
 from ._draft import Draft
 from ._item_ids import with_call_ids
 from ._join import join
+from ._lone import lone_twins
 from ._plain import plain_logs, plain_span
 from ._promoter import Promoter
 from ._table import CONVENTIONS, FAMILIES, KEYS_OF_SCOPES, PROMOTED_KEYS, WHOLE, promote, read_facts, whole_of
 from ._twins import FILLED, Narrow, Settled, merged, settle
 from ._view import Promoted, ScalarReader, View
 
-VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:5"
+VERSION: Final = ",".join(f"{convention.name}:{convention.version}" for convention in CONVENTIONS) + ",twins:6"
 """Changes when any convention would read a span in another way."""
 
 
@@ -81,6 +82,7 @@ __all__ = [
     "View",
     "call_of",
     "calls_of",
+    "lone_twins",
     "promote",
     "settle",
 ]

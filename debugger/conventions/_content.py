@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.messages import Known, Message, ToolDefinition, read_json
+from runtime.messages import Known, Message, ToolDefinition
 
 from ._cut import mend_cut_json
 from .shapes import decoded, messages_of, parts_of, tool_definitions_of
@@ -24,7 +24,7 @@ class Content:
         if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
             return value
         try:
-            return read_json(value)
+            return self.known.read(value)
         except RecursionError:
             self.lose(f"{key} is nested too deeply")
             return value

@@ -6,7 +6,7 @@ decision needs only narrow facts, so that the store's columns and the calls of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -16,11 +16,11 @@ _OWN: Final = frozenset(("retrospan", "rejelly"))
 """Conventions whose spans are never the twin of a foreign one: restore needs them as they are."""
 _CALLS: Final = frozenset(("agent", "llm", "tool", "retriever", "embedding"))
 _NAME_ENDS: Final = (".run", ".workflow", ".agent", ".task", ".tool")
-_ANTHROPIC_SDK: Final = "com.anthropic.sdk."
+ANTHROPIC_SDK: Final = "com.anthropic.sdk."
 """The spans that Anthropic's SDK writes about its own requests."""
 _MCP_SDK: Final = "mcp-python-sdk"
 """The spans that the SDK for MCP writes about its own requests; agents may put the server's name before the tool's."""
-_STREAMED: Final = "streaming response from"
+STREAMED: Final = "streaming response from"
 """How Logfire names the span that it writes after a stream has ended."""
 
 
@@ -172,7 +172,7 @@ def pairs(spans: Sequence[Narrow]) -> list[Pair]:
     """The doubled spans of one trace, outer ones first."""
     above = _calls_above(spans)
     out = _nested(spans, above)
-    taken = {pair.twin for pair in out}
+    taken = {pair.twin: pair.kept for pair in out}
     return out + _siblings(spans, taken)
 
 
@@ -280,21 +280,25 @@ def _other_source(one: Narrow, other: Narrow) -> bool:
     return one.scope_name != other.scope_name or one.convention != other.convention
 
 
-def _siblings(spans: Sequence[Narrow], taken: set[int]) -> list[Pair]:
-    """Twins side by side: of different instrumentations, one lying within the other in time."""
+def _siblings(spans: Sequence[Narrow], taken: Mapping[int, int | None]) -> list[Pair]:
+    """Twins side by side: of different instrumentations, one lying within the other in time.
+
+    Args: taken: spans that are twins already, and the ones that stay for them.
+    """
     groups: dict[str | None, list[int]] = {}
     for i, span in enumerate(spans):
-        if span.kind in ("llm", "agent", "tool") and i not in taken and span.convention not in _OWN:
+        is_open = i not in taken or (span.convention == "logfire" and taken[i] is not None)
+        if span.kind in ("llm", "agent", "tool") and is_open and span.convention not in _OWN:
             groups.setdefault(span.parent_span_id, []).append(i)
     out: list[Pair] = []
     for group in groups.values():
         if len(group) > 1:
             group.sort(key=lambda i: (spans[i].start_unix_nano or 0, -(spans[i].end_unix_nano or 0)))
-            out.extend(_in_group(spans, group))
+            out.extend(_in_group(spans, group, taken))
     return out
 
 
-def _in_group(spans: Sequence[Narrow], group: Sequence[int]) -> Iterable[Pair]:
+def _in_group(spans: Sequence[Narrow], group: Sequence[int], taken: Mapping[int, int | None]) -> Iterable[Pair]:
     open_ones: list[int] = []
     last_of_logfire: int | None = None
     paired: set[int] = set()
@@ -302,17 +306,17 @@ def _in_group(spans: Sequence[Narrow], group: Sequence[int]) -> Iterable[Pair]:
         span = spans[i]
         start = span.start_unix_nano
         if span.convention == "logfire" and span.kind == "llm":
-            if span.name.lower().startswith(_STREAMED):
+            if span.name.lower().startswith(STREAMED):
                 if last_of_logfire is not None:
                     yield Pair(last_of_logfire, i)
                     last_of_logfire = None
                 continue
-            last_of_logfire = i
-        if start is None or span.end_unix_nano is None:
+            last_of_logfire = taken.get(i, i)  # the span of the provider's SDK below it, where that stays for it
+        if i in taken or start is None or span.end_unix_nano is None:
             continue
         open_ones = [o for o in open_ones if (spans[o].end_unix_nano or 0) >= start]
         for outer in open_ones:
-            if outer not in paired and _is_twin_beside(spans[outer], span):
+            if outer not in paired and is_twin_beside(spans[outer], span):
                 paired |= {outer, i}
                 yield Pair(outer, i)
                 break
@@ -320,7 +324,8 @@ def _in_group(spans: Sequence[Narrow], group: Sequence[int]) -> Iterable[Pair]:
             open_ones.append(i)
 
 
-def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
+def is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
+    """Whether the second of two spans that stand side by side, which began later, is the first one's call."""
     if outer.kind != inner.kind or not _other_source(outer, inner):
         return False
     # One that ends later is a twin only where the counts prove it: a stream is read to its end by one, not the other.
@@ -332,14 +337,14 @@ def _is_twin_beside(outer: Narrow, inner: Narrow) -> bool:
     if outer.kind == "tool":
         return _same_tool(outer, inner)
     counts = [(outer.input_tokens, inner.input_tokens), (outer.output_tokens, inner.output_tokens)]
-    if inner.scope_name.startswith(_ANTHROPIC_SDK) and outer.input_tokens is not None:
+    if inner.scope_name.startswith(ANTHROPIC_SDK) and outer.input_tokens is not None:
         counts = counts[:1]  # of a stream OpenLLMetry adds up the counts that the SDK takes the last of
-    return _same_model(outer.model, inner.model) and all(
+    return same_model(outer.model, inner.model) and all(
         one is None or other is None or one == other for one, other in counts
     )
 
 
-def _same_model(one: str | None, other: str | None) -> bool:
+def same_model(one: str | None, other: str | None) -> bool:
     """Requested and answering model, with or without a router's prefix."""
     if one is None or other is None:
         return False

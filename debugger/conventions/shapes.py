@@ -82,7 +82,7 @@ def messages_of(value: Any, role: str, known: Known | None = None) -> tuple[Mess
     if isinstance(value, str):
         return (Message(role, (TextPart(value),)),)
     items = value if isinstance(value, list) else [value]
-    entries = [_entry(item, role) if known is None else known.once(_entry, item, role) for item in items]
+    entries = [_entry(item, role) for item in items] if known is None else known.each(_entry, items, role)
     if entries and all(entry.is_part for entry in entries):
         return (Message(role, tuple(parts_of(items))),)
     return tuple(_merged(entries))

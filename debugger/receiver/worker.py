@@ -34,8 +34,8 @@ def main(folder: str) -> None:
         if share:
             continue
         worker.tidy(is_behind=True)
-        if not select.select([sys.stdin], [], [], _IDLE_S)[0]:
-            worker.tidy(is_behind=False)
+        while not select.select([sys.stdin], [], [], _IDLE_S)[0] and worker.tidy(is_behind=False):
+            pass
 
 
 class Worker:
@@ -59,16 +59,17 @@ class Worker:
             said["untidy"] = self._untidy
         return said
 
-    def tidy(self, *, is_behind: bool) -> None:
-        """Tidy the library; what went wrong is told with the next answer, since it can wait."""
+    def tidy(self, *, is_behind: bool) -> bool:
+        """Tidy the library; whether there may be more to do. What went wrong is told with the next answer."""
         if self._library is None:
-            return
+            return False
         try:
-            self._library.tidy(is_behind=is_behind)
+            has_compacted = self._library.tidy(is_behind=is_behind)
         except Exception as fault:  # noqa: BLE001 (the border, as above)
             self._untidy = _told(fault)
-        else:
-            self._untidy = ""
+            return False
+        self._untidy = ""
+        return has_compacted
 
 
 def _told(fault: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,16 +30,27 @@ class Recording:
         self.calls = tuple(calls)
         self.sources = tuple(sources)
         self.service = service
+        self._cursor: SnapshotCursor | None = None
 
     @cached_property
     def events(self) -> list[TraceEvent]:
         """Its trace events."""
         return events_of(self.calls)
 
-    @cached_property
+    @property
     def cursor(self) -> SnapshotCursor:
         """Its states, by event position. Raises RestoreError."""
-        return SnapshotCursor(self.events, self.trace_id)
+        return self.rebuilt(lambda _: None)
+
+    def rebuilt(self, tell: Callable[[int], None]) -> SnapshotCursor:
+        """Its states, by event position, made now where they are not there yet.
+
+        Args: tell: told now and then how many events are done; what it raises ends the work.
+        Raises: RestoreError.
+        """
+        if self._cursor is None:
+            self._cursor = SnapshotCursor(self.events, self.trace_id, tell)
+        return self._cursor
 
     @cached_property
     def whole(self) -> Snapshot:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -16,7 +16,7 @@ from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -25,9 +25,12 @@ from msgspec import Struct
 from ..errors import LibraryError, QueryCancelledError, StoreError, TooLargeError
 
 R = TypeVar("R", bound=Struct)
+TellRows: TypeAlias = Callable[[int], None]
 
 MEMORY_LIMIT: Final = "512MB"
 """What DuckDB may keep in memory; the whole process stays under 1 GB with it, however large the input."""
+_FETCHED_ROWS: Final = 16_384
+"""Rows that are there as plain tuples at a time."""
 _APPEND_ROWS: Final = 2048
 """DuckDB's vector size. Larger pieces are slower: the appender keeps them as Python objects until it is flushed."""
 _ROW_GROUP: Final = 122_880
@@ -84,10 +87,32 @@ def library_fault(folder: Path, fault: Exception) -> StoreError:
     return LibraryError.from_database(folder, fault)
 
 
-def rows_of(make: type[R], names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> list[R]:
-    """Rows of a query as rows of a type, whose fields are the columns by name."""
+def rows_of(make: type[R], cursor: duckdb.DuckDBPyConnection, tell: TellRows = lambda _: None) -> list[R]:
+    """The rows of a query as rows of a type, whose fields are the columns by name.
+
+    Equal texts that follow on each other are one object: of a million spans, that is half of what they would take.
+
+    Args:
+        make: the type.
+        cursor: where the query was executed.
+        tell: told every so often how many rows are made; what it raises ends the work.
+    """
+    names = [column[0] for column in cursor.description or ()]
     in_order = itemgetter(*[names.index(field) for field in make.__struct_fields__])
-    return [make(*in_order(row)) for row in rows]
+    out: list[R] = []
+    known: dict[Any, Any] = {}
+    while rows := cursor.fetchmany(_FETCHED_ROWS):
+        known.clear()  # Ids are never met again, and would soon be most of it.
+        columns = in_order(list(zip(*rows, strict=True)))
+        out.extend(map(make, *[_shared(column, known) for column in columns]))
+        tell(len(out))
+    return out
+
+
+def _shared(column: Sequence[Any], known: dict[Any, Any]) -> Iterable[Any]:
+    """The column with one object for equal texts; numbers and the absent stay as they are."""
+    first = next((value for value in column if value is not None), None)
+    return map(known.setdefault, column, column) if isinstance(first, str) else column
 
 
 @contextmanager
@@ -183,17 +208,21 @@ class Database:
         with told(name):
             yield from pieces(self._cursor().execute(sql_text(name), dict(parameters) if parameters else None))
 
-    def fetch(self, name: str, make: type[R], parameters: Mapping[str, Any] | None = None) -> list[R]:
+    def fetch(
+        self,
+        name: str,
+        make: type[R],
+        parameters: Mapping[str, Any] | None = None,
+        tell: TellRows = lambda _: None,
+    ) -> list[R]:
         """All rows of a query file as rows of a type, whose fields are the query's columns by name.
 
+        Args: tell: see ``rows_of``.
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
         """
         self.commit()
         with told(name):
-            cursor = self._cursor().execute(sql_text(name), dict(parameters) if parameters else None)
-            names = [column[0] for column in cursor.description or ()]
-            rows = cursor.fetchall()
-        return rows_of(make, names, rows)
+            return rows_of(make, self._cursor().execute(sql_text(name), dict(parameters) if parameters else None), tell)
 
     def append(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Append rows. Other threads see them when there are enough, or after ``commit``; this one's next query does.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from runtime.trace import Span
 
-from ..conventions import Narrow, Promoted, Promoter, View, promote, settle
+from ..conventions import FILLED, Narrow, Promoted, Promoter, View, lone_twins, promote, settle
 from ..importers import (
     Context,
     Follower,
@@ -307,6 +307,12 @@ class Ingest:
             trace = list(group)
             facts = settle([Narrow(*row[2:]) for row in trace])
             changed.extend((trace[fact.place][0], *fact[1:]) for fact in facts)
+        self._write_settled(changed)
+        lone = self._database.query("twins_lone", {"first_seq": self.first_seq})
+        twins = lone_twins([(row[1], Narrow(*row[2:])) for row in lone])
+        self._write_settled([(lone[i][0], "chain", *lone[i][-len(FILLED) :]) for i in twins])
+
+    def _write_settled(self, changed: Sequence[Sequence[Any]]) -> None:
         if changed:
             self._database.append("settled", changed)
             self._database.query("settled_keep")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, islice
+from operator import lt
 from typing import Protocol, TypeVar
 
 
@@ -27,6 +28,9 @@ def parents_first(rows: list[P]) -> list[P]:
 
     Args: rows: by start, ties in the order of input; those without a start last.
     """
+    starts = [row.start_unix_nano for row in rows if row.start_unix_nano is not None]
+    if len(starts) == len(rows) and all(map(lt, starts, islice(starts, 1, None))):
+        return rows  # Nothing is tied.
     out: list[P] = []
     for _, group in groupby(rows, key=lambda row: row.start_unix_nano):
         tied = list(group)

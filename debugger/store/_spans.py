@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from runtime.trace import Span
 
 from ..importers import earlier_values, key_values, load_text, span_events, span_links
+
+BODY_COLUMNS: Final = 17
+"""Of ``span_bodies``."""
+_KNOWN: Final = 64
+_Texts: TypeAlias = tuple[str | None, ...]
+
+
+class KnownContexts:
+    """The texts of some contexts by number. A number means the same for ever, in the segments of a library as well."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Texts] = {}
+
+    def of(self, context_id: int, ask: Callable[[], list[_Texts]]) -> _Texts:
+        """The texts of a context; none where it is not there: a library has just given it another number."""
+        known = self._known.get(context_id)
+        if known is None:
+            if not (found := ask()):
+                return ()
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            known = self._known[context_id] = found[0]
+        return known
 
 
 class SpanReader:

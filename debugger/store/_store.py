@@ -36,7 +36,7 @@ from ._messages import MessageRows, Tell, message_rows
 from ._numbers import read_numbers
 from ._order import parents_first
 from ._passed_over import as_one
-from ._spans import SpanReader, span_from_row
+from ._spans import BODY_COLUMNS, KnownContexts, SpanReader, span_from_row
 from .rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
 
 _PREFIX_LENGTH: Final = 4
@@ -73,6 +73,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._contexts: dict[Context, tuple[int, str]] = {}
+        self._known_contexts = KnownContexts()
         self._counters = Counters()
         self._generation = 0
         self._calls = KeptCalls()
@@ -159,22 +160,31 @@ class Store:
         """All traces, newest first; those without a time last; ties by id."""
         return self._database.fetch("trace_list", TraceRow)
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
+    def spans(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[SpanRow]:
         """The spans of a trace in timeline order: by start, ties by emitted sequence, structure, input order.
 
         Spans without a start come last. Empty for an unknown trace.
+
+        Args: tell: told every so often how many are read; what it raises ends the reading.
         """
-        return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}))
+        return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}, tell))
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         """The whole span; several where really different spans share the id.
 
         Raises: UnknownSpanError.
         """
-        rows = self._database.query("span_bodies", {"trace_id": trace_id, "span_id": span_id})
+        which = {"trace_id": trace_id, "span_id": span_id}
+        rows = [(*row[:-1], *self._context(trace_id, row[-1])) for row in self._database.query("span_body", which)]
+        if any(len(row) < BODY_COLUMNS for row in rows):
+            rows = self._database.query("span_bodies", which)
         if not rows:
             raise UnknownSpanError(trace_id, span_id)
         return [span_from_row(row) for row in rows]
+
+    def _context(self, trace_id: str, context_id: int) -> tuple[str | None, ...]:
+        which = {"trace_id": trace_id, "context_id": context_id}
+        return self._known_contexts.of(context_id, lambda: self._database.query("context", which))
 
     def whole_spans(self, trace_id: str) -> list[Span]:
         """All spans of a trace, whole, by start and input order."""
@@ -190,8 +200,10 @@ class Store:
 
     def _derived(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[Call]:
         logs = self.logs(trace_id)
+        elsewhere = {row[0] for row in self._database.query("twins_of_others", {"trace_id": trace_id})}
         with collector_off():
-            return parents_first(calls_of(self._each_span(trace_id, tell), logs))
+            calls = calls_of(self._each_span(trace_id, tell), logs)
+            return parents_first([_chain(call) if call.span_id in elsewhere else call for call in calls])
 
     def check_room(self, trace_id: str, room: int) -> None:
         """See whether the calls of a trace would fit into so many bytes of memory.
@@ -413,6 +425,11 @@ def _calls_in(asked: Sequence[tuple[Store, TraceRow]], tell: Tell) -> Iterator[l
         yield store._calls.get(row.trace_id, store._version) or store._derived(row.trace_id, told)
         before += row.spans
         told(0)
+
+
+def _chain(call: Call) -> Call:
+    """A call that is another one of a second trace."""
+    return replace(call, kind="chain") if call.kind == "llm" else call
 
 
 def _written(text: str) -> list[str]:

@@ -308,8 +308,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("note.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
     ],
     "export": [
-        _key("export.done", "ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
-             show=True),
+        _key("export.done", "enter,ctrl+s", "done", "write", "Write the file; one that is there only when "
+             "asked once more", show=True),
         _key("export.what", "ctrl+t", "what", "what", "Write the trace, its conversation or a snapshot", show=True),
         _key("export.redaction", "ctrl+r", "redaction", "redaction", "Take nothing out, or secrets, or personal data "
              "as well", show=True),

@@ -73,12 +73,12 @@ SQL_KEYS: Final[dict[SqlGroup, list[Binding]]] = {
         key("schema.fold", "space,left,right", "fold", "fold", "Show or hide the columns of this view", show=True),
     ],
     "file": [
-        key("file.done", "ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
+        key("file.done", "enter,ctrl+s", "done", "write", "Write the file; one that is there only when asked once more",
              show=True),
         key("file.cancel", "escape", "cancel", "cancel", "Write nothing", show=True),
     ],
     "name": [
-        key("name.done", "ctrl+s", "done", "save", "Save under this name; a name that is used only when asked "
+        key("name.done", "enter,ctrl+s", "done", "save", "Save under this name; a name that is used only when asked "
              "once more", show=True),
         key("name.cancel", "escape", "cancel", "cancel", "Save nothing", show=True),
     ],

@@ -122,8 +122,11 @@ class Session(Protocol):
     def traces(self) -> list[TraceRow]:
         """All traces, replays among them."""
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
-        """The spans of a trace, by start."""
+    def spans(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[SpanRow]:
+        """The spans of a trace, by start.
+
+        Args: tell: told now and then how many are read; what it raises ends the reading.
+        """
 
     def call(self, trace_id: str, span_id: str) -> Call:
         """What a span means, with its messages."""
@@ -163,8 +166,21 @@ class Session(Protocol):
     def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
         """The log records of a span, by time."""
 
-    def fidelity(self, trace_id: str) -> str:
-        """How faithful a trace is, in a word; empty where nothing of an agent is in it. One restore of the whole."""
+    def fidelity(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> str:
+        """How faithful a trace is, in a word; empty where nothing of an agent is in it. One restore of the whole.
+
+        Args: tell: told now and then how many spans are read; what it raises ends the work.
+        """
+
+    def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
+        """Read what states and replays are made of; ``track``, ``state`` and ``plan`` then find it.
+
+        Args: tell: told now and then how many are done of its ``span`` or ``event``; what it raises ends the work.
+
+        Raises:
+            NoRoomError: the calls of the trace would not fit into memory.
+            RestoreError: nothing can be restored from it.
+        """
 
     def branch(self, trace_id: str) -> BranchWords | None:
         """What a replay is, in words; None for a trace that is none. Reads all its calls. Raises NoRoomError."""

@@ -195,9 +195,9 @@ class StoreSession(TraceReading):
             return self._store
         return self._reader
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
+    def spans(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[SpanRow]:
         """The spans of a trace, by start."""
-        return self._of(trace_id).spans(trace_id)
+        return self._of(trace_id).spans(trace_id, tell)
 
     def call(self, trace_id: str, span_id: str) -> Call:
         """What a span means."""

@@ -107,10 +107,15 @@ class TraceReading(ABC):
         """The log records of a span, by time."""
         return self._of(trace_id).logs(trace_id, span_id).get(span_id, [])
 
-    def fidelity(self, trace_id: str) -> str:
-        """How faithful a trace is, in a word; empty where nothing of an agent is in it."""
-        store = self._of(trace_id)
-        return level_of(lambda: store.events(trace_id), store.calls(trace_id), trace_id) or ""
+    def fidelity(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> str:
+        """How faithful a trace is, in a word; empty where nothing of an agent is in it. Raises NoRoomError."""
+        calls = self.calls(trace_id, tell)
+        return level_of(lambda: self._of(trace_id).events(trace_id), calls, trace_id) or ""
+
+    def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
+        """Read what states and replays are made of. Raises NoRoomError, RestoreError."""
+        self.calls(trace_id, lambda done: tell("span", done))
+        self._record(trace_id).rebuilt(lambda done: tell("event", done))
 
     def branch(self, trace_id: str) -> BranchWords | None:
         """What a replay is, in words; None for a trace that is none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..trace import TraceEvent
@@ -52,12 +52,18 @@ class SnapshotCursor:
     each event since the way point before.
     """
 
-    def __init__(self, events: Iterable[TraceEvent], trace_id: str | None = None) -> None:
+    def __init__(
+        self,
+        events: Iterable[TraceEvent],
+        trace_id: str | None = None,
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> None:
         """Take the pass.
 
         Args:
             events: events of one trace, or of several with ``trace_id``; in any order.
             trace_id: the trace, where there are several.
+            tell: told at each way point how many events are done; what it raises ends the pass.
 
         Raises:
             EmptyTraceError, SeveralTracesError, UnknownTraceError: no trace to take, or none that is chosen.
@@ -73,7 +79,7 @@ class SnapshotCursor:
             """What was known of the run from each position on."""
             self._first: int | None = None
             """The position from which on there is a frame."""
-            self._pass()
+            self._pass(tell)
 
     def __len__(self) -> int:
         """How many events there are; positions go from 0 to one less."""
@@ -110,7 +116,7 @@ class SnapshotCursor:
             process_id=f"restore:latest:{now}", timestamp=now, provenance=origin, root_id=root_id, frames=frames
         )
 
-    def _pass(self) -> None:
+    def _pass(self, tell: Callable[[int], None]) -> None:
         events, changes, ends = self.timeline.events, self._changes, self._ends
         machine = RestoreMachine(self.timeline.ancestry, changes)
         feed = machine.feed
@@ -120,6 +126,7 @@ class SnapshotCursor:
         table: dict[str, Frame] = {}
         for i, event in enumerate(events):
             if i % step == 0:
+                tell(i)
                 changed = machine.way_point()
                 table |= changed
                 is_table = len(self._way_points) % between_tables == 0

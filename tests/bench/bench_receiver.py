@@ -1,8 +1,9 @@
 """The receiver under load: rates to durable and to queryable, memory, and nothing lost after a kill.
 
-Usage: ``python -m tests.bench.bench_receiver [SECONDS] [EXPORTERS]``, from the repository's root. Exporters send the
-generated spans over HTTP, 100 a request, for so many seconds; then the receiver is killed in the middle and started
-again, and every acknowledged span has to be in the library.
+Usage: ``python -m tests.bench.bench_receiver [SECONDS] [EXPORTERS] [SPANS]``, from the repository's root. Exporters
+send the generated spans over HTTP, 100 a request, for so many seconds; then the receiver is killed in the middle and
+started again, and every acknowledged span has to be in the library. Before that one exporter sends so many spans, and
+it is asked when a reader sees the last of them: what peers were measured by, with 10,000.
 """
 
 from __future__ import annotations
@@ -61,6 +62,31 @@ def children(pid: int) -> list[int]:
     """The processes that a process has started: for a receiver, those that fill the library."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def burst(spans: int) -> None:
+    """One exporter sends so many spans: when all are acknowledged, and when a reader of the library sees all."""
+    bodies = list(requests(spans))
+    with tempfile.TemporaryDirectory() as folder:
+        process, status = start(Path(folder, "library"), "--no-grpc")
+        connection = http.client.HTTPConnection(str(status["http"]))
+        with Library.open(Path(folder, "library")) as opened:
+            reader = opened.reader()
+            began = time.perf_counter()
+            for body in bodies:
+                connection.request("POST", "/v1/traces", body, {"content-type": "application/x-protobuf"})
+                connection.getresponse().read()
+            accepted = time.perf_counter() - began
+            while sum(row.spans for row in reader.traces()) < spans:
+                time.sleep(0.02)
+            seen = time.perf_counter() - began
+        cpu = cpu_s(process.pid)
+        filling = sum(map(cpu_s, children(process.pid)))
+        process.send_signal(2)
+        process.communicate()
+    print(f"burst:     {spans:>9,} spans of one exporter accepted after {accepted:.2f} s, queryable after {seen:.2f} s")
+    each = f"{cpu / spans * 1e6:.0f} us to receive it, {filling / spans * 1e6:.0f} us to fill the library"
+    print(f"           {spans / seen:,.0f} a second; CPU for a span, with the start: {each}")
 
 
 def main(seconds: float, exporters: int) -> None:
@@ -126,4 +152,5 @@ def main(seconds: float, exporters: int) -> None:
 
 
 if __name__ == "__main__":
+    burst(int(sys.argv[3]) if len(sys.argv) > 3 else 10_000)
     main(float(sys.argv[1]) if len(sys.argv) > 1 else 60, int(sys.argv[2]) if len(sys.argv) > 2 else 20)

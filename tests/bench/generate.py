@@ -1,6 +1,7 @@
 """A deterministic OTLP/JSON file of any size: one request a line, 100 spans a line and trace, about 2.75 KB a span.
 
-Model calls repeat the conversation that has grown so far, as agents do. Usage: ``generate.py SPANS FILE``.
+Model calls repeat the conversation that has grown so far, as agents do. Usage: ``generate.py SPANS FILE [one]``; with
+``one``, all spans are of one trace, below one root.
 """
 
 from __future__ import annotations
@@ -115,10 +116,17 @@ def _span(rng: random.Random, trace: str, at: int, index: int, history: list[dic
     return base | {"name": "chat gpt-4o-mini", "attributes": attributes}
 
 
-def lines(spans: int, seed: int = 7) -> Iterator[bytes]:
-    """The lines of the file, with their line feeds."""
+def lines(spans: int, seed: int = 7, *, one_trace: bool = False) -> Iterator[bytes]:
+    """The lines of the file, with their line feeds.
+
+    Args:
+        spans: how many.
+        seed: of all texts and times.
+        one_trace: all are of the first line's trace, and its first span is the root of the other lines' first ones.
+    """
     resource = {"attributes": _pairs(service__name="bench", telemetry__sdk__language="python")}
     clock = 1_760_000_000_000_000_000
+    whole, root = "", {}
     for first in range(0, spans, SPANS_PER_TRACE):
         rng = random.Random(seed * 1_000_003 + first)
         trace = f"{first + 1:08x}{rng.getrandbits(96):024x}"
@@ -129,21 +137,27 @@ def lines(spans: int, seed: int = 7) -> Iterator[bytes]:
                 history = []
             clock += rng.randrange(1_000_000, 50_000_000)
             rows.append(_span(rng, trace, clock, index, history))
+        if one_trace:
+            if not first:
+                whole, root = trace, rows[0]
+            rows[0]["parentSpanId"] = root["spanId"] if first else ""
+            for row in rows:
+                row["traceId"] = whole
         scoped = {"scope": {"name": "bench", "version": "1"}, "spans": rows}
         request = {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}
         yield json.dumps(request, separators=(",", ":")).encode() + b"\n"
 
 
-def write(path: Path, spans: int) -> int:
+def write(path: Path, spans: int, *, one_trace: bool = False) -> int:
     """Write the file; returns its size in bytes."""
     size = 0
     with path.open("wb") as out:
-        for line in lines(spans):
+        for line in lines(spans, one_trace=one_trace):
             size += out.write(line)
     return size
 
 
 if __name__ == "__main__":
     count, target = int(sys.argv[1]), Path(sys.argv[2])
-    total = write(target, count)
+    total = write(target, count, one_trace=sys.argv[3:] == ["one"])
     print(f"{count:,} spans, {total / 1e6:.1f} MB, {total / count:.0f} bytes a span")

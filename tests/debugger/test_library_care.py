@@ -264,3 +264,14 @@ def test_large_segments_are_copied_only_when_there_are_far_too_many() -> None:
     assert compaction.chosen(segments(11, 1_000_000_000)) == []
     assert len(compaction.chosen(segments(21, 1_000_000_000))) == 17
     assert sum(x.bytes for x in compaction.chosen(segments(3, 10**9) + segments(9, 10))) < 100
+
+
+def test_while_more_waits_only_small_segments_are_copied_until_there_are_very_many() -> None:
+    def chosen(*spans: int) -> list[int]:
+        segments = [Segment(f"{n:08d}.duckdb", n, 1, count, 1000 * count) for n, count in enumerate(spans)]
+        return [segment.spans for segment in compaction.chosen(segments, is_behind=True)]
+
+    assert chosen(*[100] * 20) == []
+    assert chosen(*[12_000] * 60) == []
+    assert chosen(*[12_000] * 30, 200, 100) == [200, 100]
+    assert chosen(*[12_000] * 61) == [12_000] * compaction.AT_ONCE

@@ -63,3 +63,15 @@ def test_the_list_is_the_same_from_texts_from_tables_and_from_a_store(
         assert opened.execute("select count(*) from packed").fetchall() == [(4,)]
         opened.execute("drop table packed")
     assert rows(home) == listed
+
+
+def test_a_span_is_whole_also_when_its_context_has_just_got_another_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Library.open(tmp_path / "library") as library:
+        library.load([file_of(tmp_path)])
+        reader = library.reader()
+        whole = reader.span(TRACES[0], f"{1:016x}")
+        monkeypatch.setattr(reader, "_context", lambda trace_id, context_id: ())
+        assert reader.span(TRACES[0], f"{1:016x}") == whole == reader.whole_spans(TRACES[0])
+    assert whole[0].scope_name == "tests"

@@ -370,11 +370,16 @@ PARAMETERS = {
     "prefix": "0af7",
     "needles": ["x"],
     "seq": -1,
+    "context_id": 1,
     "first_seq": 0,
     "trace_ids": [TRACE],
     "by": "model",
     "edges": [1_000, 1_000_000],
 } | dict.fromkeys(("attributes", "events", "status_code", "status_message", *Promoted._fields))
+BODY = (
+    "seq", "trace_id", "span_id", "parent_span_id", "name", "otel_kind", "start_unix_nano", "end_unix_nano",
+    "status_code", "status_message", "attributes", "events", "links", "extra",
+)  # fmt: skip
 COLUMNS: dict[str, tuple[str, ...]] = {
     "trace_list": TraceRow.__struct_fields__,
     "span_list": SpanRow.__struct_fields__,
@@ -389,6 +394,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "span_search": ("trace_id", "seq"),
     "trace_conversations": ("trace_id", "conversation"),
     "twins_suspected": ("seq", "trace_id", *Narrow._fields),
+    "twins_lone": ("seq", "trace_id", *Narrow._fields),
+    "twins_of_others": ("span_id",),
     "twins_list": ("trace_id", "span_id", "path"),
     "twins_sources": ("trace_id", "span_id", "first_path", "last_path"),
     "repeated_list": ("path", "span_id", "trace_id", "versions"),
@@ -396,11 +403,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "span_ids_by_prefix": ("span_id",),
     "console_columns": ("table_name", "column_name", "data_type"),
     "console_functions": ("function_name",),
-    "span_bodies": (
-        "seq", "trace_id", "span_id", "parent_span_id", "name", "otel_kind", "start_unix_nano", "end_unix_nano",
-        "status_code", "status_message", "attributes", "events", "links", "extra", "resource", "scope", "context_extra",
-    ),
-}  # fmt: skip
+    "span_bodies": (*BODY, "resource", "scope", "context_extra"),
+    "span_body": (*BODY, "context_id"),
+    "context": ("resource", "scope", "context_extra"),
+}
 
 
 @pytest.mark.parametrize("path", sorted(SQL.glob("*.sql")), ids=lambda path: path.stem)

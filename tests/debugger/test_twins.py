@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from debugger.conventions import calls_of
+from debugger.conventions import Narrow, call_of, calls_of, lone_twins
+from debugger.conventions._twins import narrow_of
+from debugger.store import Store
 from runtime.messages import (
     TextPart,
 )
 from runtime.snapshot import restore_snapshot
 from runtime.trace import Span, events_of
 
+from . import otlp
 from .producers import (
     GENAI_ANSWER,
     OP,
@@ -113,6 +117,56 @@ def test_a_stream_of_logfire_is_one_call() -> None:
     )
     assert [call.kind for call in calls] == ["llm", "chain"]
     assert [part.content for part in parts(calls[0], TextPart, "output_messages")] == ["Rain."]
+
+
+def test_a_stream_of_logfire_that_its_providers_sdk_wrote_too_is_one_call() -> None:
+    request = OP | {"logfire.msg_template": "Message with {request_data[model]!r}", "gen_ai.request.model": "m"}
+    used = {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2}
+    sdk = span(OP | used, number=2, scope_name="com.anthropic.sdk.python", at=1, **child(1))
+    later = span(request | used, "streaming response from m", number=3, at=30, ms=0)
+    assert kinds(span(request, number=1), sdk, later) == ["chain", "llm", "chain"]
+
+
+def lone(number: int, scope: str, at: int = 0, ms: int = 10, name: str = "chat m", **more: Any) -> tuple[str, Narrow]:
+    made = span(OP | {"gen_ai.request.model": "m"} | more, name, number=number, scope_name=scope, at=at, ms=ms)
+    return f"trace of {number}", narrow_of(call_of(made), scope)
+
+
+def test_a_call_that_nothing_encloses_is_one_call_of_two_traces() -> None:
+    sdk = "com.anthropic.sdk.python"
+    assert lone_twins([lone(1, "a"), lone(2, sdk, at=1, ms=5)]) == [1]
+    assert lone_twins([lone(1, "a"), lone(2, "b", at=1, ms=5)]) == [], "no SDK"
+    assert lone_twins([lone(1, "a"), lone(2, sdk, at=20)]) == [], "one after the other"
+    assert lone_twins([lone(1, "a"), lone(2, sdk, at=1, ms=5), lone(3, sdk, at=7, ms=1)]) == [1], "each one once"
+    parallel = [lone(1, "a"), lone(2, "a"), lone(3, sdk, at=1, ms=5), lone(4, sdk, at=2, ms=5)]
+    assert lone_twins(parallel) == [2, 3]
+
+
+def test_a_stream_of_logfire_that_nothing_encloses_is_one_call_of_two_traces() -> None:
+    logfire = {"logfire.msg_template": "x"}
+    used = {"gen_ai.usage.output_tokens": 2}
+    later = lone(9, "logfire.openai", 30, 0, "streaming response from m", **logfire, **used)
+    assert lone_twins([lone(1, "logfire.openai", **logfire), later]) == [0]
+    assert lone_twins([lone(1, "logfire.openai", **logfire, **used), later]) == [], "that one has its answer"
+    assert lone_twins([lone(1, "com.anthropic.sdk.python", **used), later]) == [0]
+
+
+def test_the_columns_and_the_calls_of_two_traces_agree(tmp_path: Path) -> None:
+    lines = []
+    for number, (scope, ms) in enumerate((("a", 9), ("com.anthropic.sdk.python", 3)), 1):
+        start = 10**18 + number * 1_000_000
+        times = {"startTimeUnixNano": str(start), "endTimeUnixNano": str(start + ms * 1_000_000)}
+        one = otlp.span(traceId=str(number) * 32, attributes=OP | {"gen_ai.request.model": "m"}, **times)
+        request = otlp.request(one)
+        request["resourceSpans"][0]["scopeSpans"][0]["scope"]["name"] = scope
+        lines.append(J(request))
+    written = tmp_path / "t.jsonl"
+    written.write_text("\n".join(lines), "utf-8")
+    with Store.memory() as store:
+        store.load([written])
+        rows = sorted(store.traces(), key=lambda row: row.trace_id)
+        assert [row.llm_calls for row in rows] == [1, 0]
+        assert [call.kind for row in rows for call in store.calls(row.trace_id)] == ["llm", "chain"]
 
 
 def test_cycles_of_parents_end() -> None:

@@ -32,6 +32,7 @@ from runtime.messages import (
     json_safe,
     message_from_json,
     message_to_json,
+    read_json,
 )
 
 EXACT = 2**53
@@ -108,6 +109,49 @@ def test_what_is_known_is_made_once_and_only_for_equal_values():
     for _ in range(5_000):
         deep = [deep]
     assert known.once(make, deep, "user") == (deep, "user")
+
+
+def pair(item, role):
+    return item, role
+
+
+ITEMS = st.lists(st.sampled_from([1, 12, -0.5, "a", "]", "[", ",", True, None, [], [1], {}, {"a": [1]}]), max_size=4)
+ENDS = ["]", " ]", "]\n", "", "]]", ",]", ", ]", ",", "] x", "2]", ", 7]", ",NaN]", ',{"a": 1}]', "\x0c]"]
+
+
+@given(st.lists(st.tuples(ITEMS, st.sampled_from(ENDS), st.sampled_from([", ", ",", " ,\n"])), max_size=6))
+def test_a_text_that_begins_like_one_before_reads_as_if_it_were_the_first(texts):
+    known = Known()
+    for items, end, comma in texts:
+        text = json.dumps(items, separators=(comma, ":"))[:-1] + end
+        try:
+            expected = read_json(text)
+        except ValueError:
+            with pytest.raises(ValueError, match=r"."):
+                known.read(text)
+            continue
+        found = known.read(text)
+        assert repr(found) == repr(expected)
+        if isinstance(found, list):
+            assert repr(known.each(pair, found, "user")) == repr([(item, "user") for item in expected])
+
+
+def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at():
+    class Counted(Known):
+        looked = 0
+
+        def once(self, make, item, role):
+            self.looked += 1
+            return super().once(make, item, role)
+
+    known = Counted()
+    turns = ["begin"] + [{"role": "user", "n": n} for n in range(200)]
+    for n in range(2, 202):
+        for one in ([{"role": "system", "text": "é"}, *turns[:n]], turns[:n]):  # two that go on side by side
+            items = known.read(json.dumps(one))
+            assert items == one
+            assert len(known.each(pair, items, "user")) == len(one)
+    assert known.looked == 201 + 202
 
 
 MESSAGES = (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from debugger.analysis.branches import BranchWords
 from debugger.analysis.places import Places, places_of
 from debugger.analysis.playhead import StateView, Track
 from debugger.analysis.snapshot_view import EntryView, FrameView, SnapshotView
@@ -43,7 +42,7 @@ from runtime.messages import (
     Usage,
 )
 from runtime.trace import Span, SpanEvent, SpanLink
-from tests.tui.fake_desk import FakeDesk
+from tests.tui.fake_desk import FakeDesk, FakeWords
 
 T0 = 1_764_424_931_000_000_000  # 29 Nov 2025 14:02:11 UTC.
 MS = 1_000_000
@@ -241,7 +240,7 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
     )  # fmt: skip
 
 
-class FakeSession:
+class FakeSession(FakeWords):
     """Implements ``debugger.tui.session.Session``. Counts its calls; ``gate`` holds a replay or load back."""
 
     def __init__(self, traces: Sequence[TraceRow] | None = None, spans: Sequence[SpanRow] = TRAVEL) -> None:
@@ -266,7 +265,6 @@ class FakeSession:
         self.receiver_status: Status | None = None
         self.following_now: Following | None = None
         self.sql = FakeDesk()
-        self.words: BranchWords | None = None
 
     def _asked(self, what: str) -> None:
         self.asked.append(what)
@@ -318,7 +316,7 @@ class FakeSession:
         self._asked("traces")
         return list(self.rows)
 
-    def spans(self, trace_id: str) -> list[SpanRow]:
+    def spans(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> list[SpanRow]:
         self._asked("spans")
         return self.span_rows
 
@@ -373,11 +371,11 @@ class FakeSession:
                 out.append((row.end_unix_nano, 2, row.span_id))
         return sorted(out)
 
-    def fidelity(self, trace_id: str) -> str:
+    def fidelity(self, trace_id: str, tell: Callable[[int], None] = lambda _: None) -> str:
         return ""
 
-    def branch(self, trace_id: str) -> BranchWords | None:
-        return self.words
+    def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
+        pass
 
     def track(self, trace_id: str) -> Track:
         self._asked("track")

@@ -44,7 +44,7 @@ def test_the_dialog_asks_what_where_and_whether_a_file_may_be_replaced():
         assert "There is no folder" in desk.screen
         await desk.press("escape")
         session.fail["export"] = DebuggerError("the disk is full")
-        await desk.press("S", "ctrl+s")
+        await desk.press("S", "enter")
         assert "the disk is full" in desk.screen
         await desk.press("escape", "t", "S")
         assert desk.app.screen.job.what == "conversation", "from the thread, the conversation is what is proposed"

@@ -12,7 +12,7 @@ import pytest
 from debugger.importers import Follower
 from debugger.store import Store
 from debugger.tui.following import FileFollower
-from debugger.tui.screens import trace
+from debugger.tui.screens import trace_fidelity
 from debugger.tui.store_session import StoreSession
 from tests.debugger.test_following import CASES, grow, line
 from tests.tui.driver import WIDE, Desk, drive
@@ -97,12 +97,12 @@ def test_the_list_and_the_header_of_a_trace_say_how_faithful_it_is(monkeypatch: 
         await desk.press("enter")
         await until(desk, "  missing · ")
         desk.app.pop_screen()
-        monkeypatch.setattr(trace, "MOST_JUDGED", 1)
-        monkeypatch.setattr(session, "fidelity", lambda trace_id: "exact")
-        monkeypatch.setattr(trace, "LATER_JUDGED_S", LONGEST_S)
+        monkeypatch.setattr(trace_fidelity, "MOST_JUDGED", 1)
+        monkeypatch.setattr(session, "fidelity", lambda trace_id, tell: "exact")
+        monkeypatch.setattr(trace_fidelity, "LATER_JUDGED_S", LONGEST_S)
         await desk.press("enter")
         assert "  fidelity: counting… · " in desk.screen
-        desk.app.screen._fidelity.ask("")
+        desk.app.screen.fidelity._count.ask("")
         await until(desk, "  exact · ")
 
     with StoreSession([CASES / "09-genai-shapes.jsonl"]) as session:

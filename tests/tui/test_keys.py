@@ -30,6 +30,7 @@ PLACES = {
     "notebook": ["B"],
     "query": ["Q"],
     "numbers": ["number_sign"],
+    "thread": ["enter", "t"],
 }
 
 WITHIN = {"filter", "detail", "snapshot", "result"}

@@ -6,6 +6,7 @@ import pytest
 
 from debugger.tui.widgets.line_view import LineView
 from debugger.tui.widgets.timeline import Timeline
+from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import NARROW, WIDE, Desk, drive
 from tests.tui.fake_session import FakeSession, span_row
 
@@ -53,5 +54,22 @@ def test_a_long_document_draws_only_the_page():
         await desk.press("down")
         assert view.lines_painted - painted <= 2
         assert view.rows_made - made <= 2
+
+    drive(FakeSession(), scene)
+
+
+def test_what_changes_behind_a_screen_draws_nothing_on_it(monkeypatch: pytest.MonkeyPatch):
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        listed, shown = desk.app.screen_stack[-2:]
+        dirty: list[object] = []
+        monkeypatch.setattr(shown, "refresh", lambda *regions, **_: dirty.append(regions))
+        listed._dirty_widgets.add(listed.query_one(TraceList))
+        listed._on_timer_update()
+        assert not dirty
+        monkeypatch.undo()
+        await desk.press("escape")
+        assert desk.app.screen is listed
+        assert "travel" in desk.screen
 
     drive(FakeSession(), scene)

@@ -65,7 +65,7 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         await desk.press("ctrl+down", "ctrl+down")
         assert screen.edit.text == "mine"
         # Saved under a name, found again, deleted.
-        await desk.press("ctrl+s", Typed("[b]q"), "ctrl+s")
+        await desk.press("ctrl+s", Typed("[b]q"), "enter")
         assert "Saved as [b]q." in desk.screen
         await desk.press("ctrl+o", "home", "down")
         assert "[b]q" in desk.cursor
@@ -89,7 +89,7 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
         await desk.press("enter")
         assert "the plan" in desk.screen
         screen.edit.put("from calls select name limit 2")
-        await desk.press("f5", "ctrl+e", "ctrl+s")
+        await desk.press("f5", "ctrl+e", "enter")
         assert "2 rows written to" in desk.screen
         assert Path("result.csv").read_text(encoding="utf-8").splitlines()[0] == "name"
         await desk.press("ctrl+e")

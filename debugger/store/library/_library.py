@@ -213,19 +213,22 @@ class Library:
         with self._workshop() as workshop:
             return replace(self._load(paths, "spool", None, cancelled, workshop), waiting=left)
 
-    def tidy(self, *, is_behind: bool = False) -> None:
+    def tidy(self, *, is_behind: bool = False) -> bool:
         """Make few segments and spool files of many small ones. To be called between takings of the spool.
 
-        Args: is_behind: more is waiting to be taken, so only what cannot wait is done.
+        Args: is_behind: more is waiting to be taken, so only what is cheap or cannot wait is done.
+
+        Returns: whether segments became one; then there may be more to do.
 
         Raises: LibraryError: the library cannot be written.
         """
         with self._saying_what_failed(), self._catalog() as catalog:
             catalog.need_writable()
             with self._workshop() as workshop:
-                compact(self._place, catalog, is_behind=is_behind, workshop=workshop)
+                has_compacted = compact(self._place, catalog, is_behind=is_behind, workshop=workshop)
             if not is_behind:
                 pack(self._place, catalog)
+            return has_compacted
 
     @contextmanager
     def _workshop(self) -> Iterator[Workshop]:

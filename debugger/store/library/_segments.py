@@ -11,7 +11,7 @@ import duckdb
 
 from ...errors import LibraryError
 from .._console import Part
-from .._database import Database, R, connect, pieces, quoted, rows_of, sql_text, told
+from .._database import Database, R, TellRows, connect, pieces, quoted, rows_of, sql_text, told
 from ..rows import TraceRow
 from ._catalog import Catalog, Segment
 from ._packed import Ask, read_ids, read_traces
@@ -155,7 +155,13 @@ class Segments(Database):
             if home is not None:
                 yield from pieces(self._ask(home, name, parameters))
 
-    def fetch(self, name: str, make: type[R], parameters: Mapping[str, Any] | None = None) -> list[R]:
+    def fetch(
+        self,
+        name: str,
+        make: type[R],
+        parameters: Mapping[str, Any] | None = None,
+        tell: TellRows = lambda _: None,
+    ) -> list[R]:
         """All rows of a query file as rows of a type, whose fields are the query's columns by name."""
         if name in _ACROSS:
             return self.query(name)  # type: ignore[return-value]
@@ -163,9 +169,7 @@ class Segments(Database):
             home = self._homes(view).get((parameters or {})["trace_id"])
             if home is None:
                 return []
-            cursor = self._ask(home, name, parameters)
-            names = [column[0] for column in cursor.description or ()]
-            return rows_of(make, names, cursor.fetchall())
+            return rows_of(make, self._ask(home, name, parameters), tell)
 
     def homes(self, trace_ids: Iterable[str]) -> dict[str, list[str]]:
         """By segment, those of the traces that are there."""

@@ -15,3 +15,4 @@ select
     spans.cost_nano_usd
 from spans
 semi join settled using (seq)
+anti join unsettled using (seq)

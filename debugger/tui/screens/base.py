@@ -61,6 +61,18 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     _finds_in: LineView | None = None
     """The text that is searched."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it can be seen: it is on top, or only dialogs lie above it.
+
+        Textual counts the screen right under the top one as seen, whatever covers it. Each change there, also one made
+        by looking for news, would then draw all of the top screen again, with every later key.
+        """
+        if not super().is_current:
+            return False
+        stack = self.app.screen_stack
+        return self not in stack or not any(isinstance(above, PaneScreen) for above in stack[stack.index(self) + 1 :])
+
     def header(self) -> Iterable[Drawable]:
         """What the header says."""
         return (Run(" Retrospan", "strong"),)

@@ -25,6 +25,7 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .pinning import MOST_PINNED, PinningScreen
+from .reading import Reading, shown_in
 
 
 class CompareScreen(PinningScreen):
@@ -44,7 +45,7 @@ class CompareScreen(PinningScreen):
         self.left, self.right = left, right
         self.comparison: Comparison | None = None
         self._has_failed = False
-        self._is_left = False
+        self._reading = Reading(self, left.spans + right.spans)
         self._read: Latest[tuple[str, str], Comparison] = Latest(
             self, "compare", self._compare, self._compared, self._not_compared
         )
@@ -103,6 +104,10 @@ class CompareScreen(PinningScreen):
         super().on_mount()
         self.calls.focus()
         self.call_after_refresh(self._draw_columns)
+        self._ask()
+
+    def _ask(self) -> None:
+        self._reading.begin(shown_in(self.detail), at_once=False)
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
     def on_resize(self) -> None:
@@ -124,16 +129,17 @@ class CompareScreen(PinningScreen):
 
     def _compare(self, pair: tuple[str, str]) -> Comparison:
         left, right = pair
-        one = self._session.calls(left)
-        other = [] if self._is_left else self._session.calls(right)
-        return compare_traces(one, other, lambda: not self._is_left)
+        one = self._session.calls(left, self._reading.tell_spans)
+        other = self._session.calls(right, lambda done: self._reading.tell_spans(len(one) + done))
+        return compare_traces(one, other, lambda: not self._reading.is_left)
 
     def on_unmount(self) -> None:
         """Nobody waits for the comparison any more."""
-        self._is_left = True
+        self._reading.leave()
 
     def _compared(self, _: tuple[str, str], found: Comparison) -> None:
         self.comparison = found
+        self._reading.end()
         self.draw_header()
         self.calls.show(found)
         self._draw_totals()
@@ -141,6 +147,7 @@ class CompareScreen(PinningScreen):
 
     def _not_compared(self, _: tuple[str, str], error: Exception) -> None:
         self._has_failed = True
+        self._reading.end()
         self.calls.empty_text = "The traces could not be compared; below is why."
         self.calls.refresh()
         self.detail.show(problem_document(problem_of(error, "the traces could not be compared")))
@@ -195,7 +202,7 @@ class CompareScreen(PinningScreen):
         self.comparison = None
         self.draw_header()
         self._draw_totals()
-        self._read.ask((self.left.trace_id, self.right.trace_id))
+        self._ask()
 
     def action_back(self) -> None:
         """From the differences to the calls, then back to where the comparison was asked for."""

@@ -42,6 +42,8 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     """Of the frame."""
     done_id: ClassVar[str] = "note.done"
     """The binding that gives the text."""
+    has_one_line: ClassVar[bool] = False
+    """Whether the text is a name."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,6 +77,9 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def on_mount(self) -> None:
         """Show title and keys."""
         self.query_one("#editor").border_title = self.title_text
+        if self.has_one_line:
+            self.area.has_one_line = True
+            self.area.styles.height = 3
         offered = [each for each in (*self.BINDINGS, *EditorScreen.BINDINGS) if isinstance(each, Binding) and each.show]
         self.query_one(KeyLine).offer(offered, ())
 

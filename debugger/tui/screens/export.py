@@ -37,6 +37,7 @@ class ExportScreen(EditorScreen[ExportJob | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    has_one_line = True
     title_text = "Export"
 
     def __init__(self, job: ExportJob, name: Callable[[str], Path]) -> None:
@@ -54,7 +55,6 @@ class ExportScreen(EditorScreen[ExportJob | None]):
     def on_mount(self) -> None:
         """Show what is proposed."""
         super().on_mount()
-        self.area.styles.height = 3
         self.area.load_text(str(self.job.path))
         self.area.focus()
         self._draw()

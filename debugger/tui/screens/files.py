@@ -35,6 +35,7 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("file")
+    has_one_line = True
 
     def __init__(self, title: str, path: Path, endings: Collection[str]) -> None:
         super().__init__()
@@ -46,7 +47,6 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
     def on_mount(self) -> None:
         """Show what is proposed."""
         super().on_mount()
-        self.area.styles.height = 3
         self.area.load_text(str(self._path))
         self.area.move_cursor(self.area.document.end)
         self.area.focus()
@@ -82,6 +82,7 @@ class NameScreen(EditorScreen[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("name")
+    has_one_line = True
     title_text = "Save the query"
 
     def __init__(self, taken: Collection[str]) -> None:
@@ -96,7 +97,6 @@ class NameScreen(EditorScreen[str | None]):
     def on_mount(self) -> None:
         """Wait for a name."""
         super().on_mount()
-        self.area.styles.height = 3
         self.area.focus()
         self._say("under the name", "dim")
 

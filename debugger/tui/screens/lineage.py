@@ -26,7 +26,7 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .pinning import PinningScreen
-from .reading import Reading
+from .reading import Reading, shown_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class LineageScreen(PinningScreen):
 
     def _ask(self) -> None:
         self.found = None
-        self._reading.begin(self.view)
+        self._reading.begin(shown_in(self.view))
         self.draw_header()
         self._follow.ask(PhraseQuestion(self.phrase, self._span_id))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from textual.timer import Timer
 
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.text import plural
@@ -12,13 +15,16 @@ from .base import PaneScreen
 
 _TICK_S: Final = 0.2
 
+ShowWords: TypeAlias = Callable[[str], None]
+"""Puts the words where they are seen."""
+
 
 class Reading:
-    """Words for a text that cannot be shown before a whole trace is read.
+    """Words for what cannot be shown before a whole trace is read.
 
     Args:
         screen: the screen that waits; leaving it ends the reading.
-        spans: how many spans the trace has.
+        spans: how many spans are to be read.
     """
 
     def __init__(self, screen: PaneScreen, spans: int) -> None:
@@ -28,16 +34,22 @@ class Reading:
         """Nobody waits any more."""
         self._told: tuple[str, int] = ("span", 0)
         self._shown = ""
-        self._view: LineView | None = None
-        """Where the words stand, while they are needed."""
+        self._show: ShowWords | None = None
+        """Where the words go, while they are needed."""
+        self._timer: Timer | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the user sees that something is read."""
+        return self._show is not None and bool(self._shown)
 
     def leave(self) -> None:
-        """The screen goes: what is still read for it ends."""
+        """Nobody waits any more: what is still read ends."""
         self.is_left = True
-        self._view = None
+        self._show = None
 
     def tell(self, what: str, done: int) -> None:
-        """Take from the worker how many spans or calls are done. Raises QueryCancelledError: nobody waits for more."""
+        """Take from the worker how many of what are done. Raises QueryCancelledError: nobody waits for more."""
         self._told = what, done
         if self.is_left:
             raise QueryCancelledError("reading a trace")
@@ -46,30 +58,49 @@ class Reading:
         """As ``tell``, where only spans are read."""
         self.tell("span", done)
 
-    def begin(self, view: LineView) -> None:
-        """Show the words in a view until ``end``."""
-        if not self._shown:
-            self._screen.set_interval(_TICK_S, self._tick)
-        self._view = view
+    def begin(self, show: ShowWords, *, at_once: bool = True) -> None:
+        """Show the words until ``end``, or until something else begins.
+
+        Args:
+            show: puts them where they are seen.
+            at_once: False waits a moment first, so that what is done by then shows no words at all.
+        """
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_interval(_TICK_S, self._tick)
+        self.is_left = False
+        self._show = show
         self._told = "span", 0
         self._shown = ""
-        self._tick()
+        if at_once:
+            self._tick()
 
     def end(self) -> None:
-        """The view shows something else now."""
-        self._view = None
+        """Something else is shown now."""
+        self._show = None
+        self._shown = ""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
 
     def _tick(self) -> None:
-        if self._view is not None and (words := self._words()) != self._shown:
+        if self._show is not None and (words := self._words()) != self._shown:
             self._shown = words
-            self._view.show(_line(words))
+            self._show(words)
 
     def _words(self) -> str:
         what, done = self._told
+        if what == "event":
+            return f"rebuilding its states… {plural(done, 'event')}"
         if what == "span":
             far = f": {done:,} of {plural(self._spans, 'span')}" if done else ""
             return f"reading the whole trace…{far}"
         return f"gathering all that was said in it… {done:,} of {plural(self._spans, 'call')}"
+
+
+def shown_in(view: LineView) -> ShowWords:
+    """The words as the only line of a text."""
+    return lambda words: view.show(_line(words))
 
 
 def _line(words: str) -> Document:

@@ -37,20 +37,16 @@ from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
 from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
-from .judging import MOST_JUDGED
 from .notes import NotesScreen, issues_document
+from .reading import Reading
 from .thread import ThreadScreen
+from .trace_fidelity import TraceFidelity
 from .trace_findings import TraceFindings
 from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
 
-COUNTING = "fidelity: counting…"
-LATER_JUDGED_S = 1.0
-"""Seconds until the fidelity of a large trace is counted: first come its spans and the first keys."""
-MOST_COUNTED = 200_000
-"""Spans of a trace whose fidelity is counted at all; of larger ones it stands with each state."""
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
 
@@ -108,11 +104,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._critical: Latest[Forest, CriticalPath] = Latest(
             self, "critical", critical_path, self._show_critical, self._no_critical
         )
-        self._fidelity: Latest[str, str] = Latest(
-            self, "fidelity", session.fidelity, self._show_fidelity, self._not_judged
-        )
-        self._faithful = ""
-        """How faithful the trace is, once that was found out."""
+        self.fidelity = TraceFidelity(self, session, self.draw_header)
+        self._opening = Reading(self, row.spans)
         self.follows = False
         """The cursor goes to each new span."""
         self._issues: Latest[None, Document] = Latest(
@@ -138,6 +131,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
+        self._opening.begin(self.timeline.say_loading, at_once=False)
         self._open.ask(self.row.trace_id)
         if self._session.is_library or self._session.following() is not None:
             self.set_interval(POLL_S, self._look)
@@ -147,6 +141,12 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self.set_class(event.size.width < NARROW, "-narrow")
         self.draw_header()
         self.call_after_refresh(self.draw_time)
+
+    def on_unmount(self) -> None:
+        """Let what is read end."""
+        self._opening.leave()
+        self.fidelity.leave()
+        self.leave_reading()
 
     def on_screen_resume(self) -> None:
         """A replay may have added a branch."""
@@ -171,8 +171,9 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             yield Run("  following", "good")
         elif (files := self._session.following()) is not None and files.is_on and self.row.unfinished:
             yield Run("  ◉ live", "good")
-        if self._faithful:
-            yield Run(f"  {self._faithful}", FIDELITY_STYLES.get(self._faithful, "dim"))
+        if word := self.fidelity.word:
+            yield Run(f"  {word}", FIDELITY_STYLES.get(word, "dim"))
+        yield from self.reading_pieces()
 
     def header_right(self) -> Iterable[Drawable]:
         """The branches of the recording, and which one this is."""
@@ -257,7 +258,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:
-        forest = build_forest(self._session.spans(trace_id))
+        forest = build_forest(self._session.spans(trace_id, self._opening.tell_spans))
         starts = [row.start_unix_nano or 0 for row in forest.rows]
         newest = starts.index(max(starts)) if starts else 0
         family = self._find_family(trace_id)
@@ -281,6 +282,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     def _show_trace(self, _: str, model: TraceModel) -> None:
         self.ended = model.ended
+        self._opening.end()
         self.timeline.show(model.forest, model.axis)
         self.draw_time()
         self._rhythm.ask(model.forest)
@@ -289,25 +291,9 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._go_to_first()
         self.search_again()
         self._show_family("", model.family)
-        self._judge(len(model.forest))
+        self.fidelity.judge(self.row.trace_id, len(model.forest))
         if not len(model.forest):
             self.detail.put({"conversation": Document(), "attributes": Document()})
-
-    def _judge(self, spans: int) -> None:
-        if 0 < spans <= MOST_JUDGED:
-            self._fidelity.ask(self.row.trace_id)
-        elif MOST_JUDGED < spans <= MOST_COUNTED and not self._faithful:
-            self._faithful = COUNTING
-            self.draw_header()
-            self.set_timer(LATER_JUDGED_S, lambda: self._fidelity.ask(self.row.trace_id))
-
-    def _not_judged(self, trace_id: str, error: Exception) -> None:
-        self._show_fidelity(trace_id, "")
-        self._no_family(trace_id, error)
-
-    def _show_fidelity(self, _: str, word: str) -> None:
-        self._faithful = word
-        self.draw_header()
 
     def _go_to_first(self) -> None:
         wanted, self._first = self._first, ""
@@ -325,8 +311,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self.draw_header()
 
     def _no_trace(self, _: str, error: Exception) -> None:
-        self.timeline.loading_text = "The spans could not be read; the right pane says why."
-        self.timeline.redraw(0)
+        self._opening.end()
+        self.timeline.say_loading("The spans could not be read; the right pane says why.")
         document = problem_document(problem_of(error, "this trace could not be opened"))
         self.detail.put({"conversation": document, "attributes": document})
         self.focus_pane(self.detail.view)
@@ -437,7 +423,9 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self.say(problem_of(error, "").sentence, warning=True)
 
     def action_back(self) -> None:
-        """From the detail pane to the timeline, then end the search, then to the list."""
+        """End what is read; from the detail pane to the timeline, then end the search, then to the list."""
+        if self.stop_reading():
+            return
         if self.focused is self.detail.view:
             self.focus_pane(self.timeline)
         elif not self.end_search():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from runtime.messages import Call, Json
@@ -21,10 +22,12 @@ from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
 from ...store.rows import SpanRow, TraceRow
 from ..latest import Latest
 from ..session import Session
+from ..widgets.drawn import Drawable, Run
 from ..widgets.playhead_line import PlayheadLine
 from .editor import ForkScreen
 from .notes import NotesScreen
 from .question import QuestionScreen
+from .reading import Reading
 from .replay import ReplayScreen
 from .trace_base import TraceBase
 
@@ -67,7 +70,7 @@ class StateAnswer:
     track: Track
     state: StateView
     cut: Cut | None
-    plan: ReplayPlan | None
+    document: Document = field(repr=False)
 
 
 PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
@@ -88,6 +91,9 @@ class TraceTime(TraceBase):
         self._track: Track | None = None
         self._state: StateView | None = None
         self._replay_waits = False
+        self._words = ""
+        """How far the reading of the trace is, once that takes long enough to be told."""
+        self._reading = Reading(self, row.spans)
         self._restore: Latest[StateQuestion, StateAnswer] = Latest(
             self, "snapshot", self._find_state, self._show_state, self._no_state
         )
@@ -101,6 +107,44 @@ class TraceTime(TraceBase):
     def draw_time(self) -> None:
         """Draw what shows the window of time."""
         raise NotImplementedError
+
+    # Reading the whole trace, which the first state and the first plan need.
+
+    def reading_pieces(self) -> Iterable[Drawable]:
+        """How far that is, for the header."""
+        if self._words:
+            yield Run(f"  {self._words}", "warning")
+            yield Run(f"  {self.key('trace.back')}", "key")
+            yield Run(" stops that", "dim")
+
+    def _begin_reading(self) -> None:
+        self._reading.begin(self._show_words, at_once=False)
+
+    def _end_reading(self) -> None:
+        self._reading.end()
+        if self._words:
+            self._show_words("")
+
+    def _show_words(self, words: str) -> None:
+        self._words = words
+        self.draw_header()
+
+    def stop_reading(self) -> bool:
+        """End what is read, where the screen says that something is; False where it does not."""
+        if not self._reading.is_shown:
+            return False
+        self.leave_reading()
+        for question in (self._restore, self._fork, self._plan):
+            question.drop()
+        self._replay_waits = self.detail.is_loading = False
+        self.detail.draw_tabs()
+        self._end_reading()
+        self.say("Reading the trace was stopped; it begins anew when it is needed.")
+        return True
+
+    def leave_reading(self) -> None:
+        """Nobody waits for what is read."""
+        self._reading.leave()
 
     def forget_track(self) -> None:
         """The trace has other events now."""
@@ -176,10 +220,12 @@ class TraceTime(TraceBase):
         self.detail.is_loading = True
         self.detail.draw_tabs()
         self._replay_waits = False
+        self._begin_reading()
         self._restore.ask(question)
 
     def _find_state(self, question: StateQuestion) -> StateAnswer:
         trace_id, position, cut = self.row.trace_id, question.position, question.cut
+        self._session.prepare(trace_id, self._reading.tell)
         track = self._track or self._session.track(trace_id)
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
@@ -192,7 +238,7 @@ class TraceTime(TraceBase):
             cut = Cut(found[0], found[1], self._span_name(found[0]))
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
-        return StateAnswer(track=track, state=state, cut=cut, plan=plan)
+        return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
 
     def _span_name(self, span_id: str) -> str:
         forest = self.timeline.forest
@@ -204,9 +250,10 @@ class TraceTime(TraceBase):
         return job if cut is None else replace(job, span_id=cut.span_id, anchor=cut.anchor)
 
     def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
+        self._end_reading()
         self._track, self._state, self.cut = answer.track, answer.state, answer.cut
         self.position = answer.state.position
-        self.detail.put({"snapshot": self._document(question, answer)})
+        self.detail.put({"snapshot": answer.document})
         self.query_one(PlayheadLine).add_class("-open")
         self._draw_playhead(answer.state.summary)
         if question.cut is not None:
@@ -215,20 +262,23 @@ class TraceTime(TraceBase):
             self._replay_waits = False
             self.action_replay()
 
-    def _document(self, question: StateQuestion, answer: StateAnswer) -> Document:
-        state, cut = answer.state, question.cut
+    def _document(self, question: StateQuestion, track: Track, state: StateView, plan: ReplayPlan | None) -> Document:
+        """The state as the detail pane shows it. Called in the worker: a state may have many frames."""
+        cut = question.cut
         if cut is not None:
             place = f"{cut.anchor} {one_line(cut.name)}"
         else:
-            place = f"after event {state.position + 1:,} of {len(answer.track):,}: {self._said(answer.track)}"
+            said = self._said(track, state.position)
+            place = f"after event {state.position + 1:,} of {len(track):,}: {said}"
         since = "" if state.since is None else f"event {state.since + 1:,}"
         if question.is_marked:
             since += ", which is marked"
         changes = None if state.since is None or state.since == state.position else state.changes
         snapshot = replace(state.snapshot, place=place)
-        return snapshot_document(snapshot, "", answer.plan, changes, since, self.key("trace.replay"))
+        return snapshot_document(snapshot, "", plan, changes, since, self.key("trace.replay"))
 
     def _no_state(self, question: StateQuestion, error: Exception) -> None:
+        self._end_reading()
         self.cut, self._replay_waits = None, False
         where = f"after event {(question.position or 0) + 1:,}"
         if question.cut is not None:
@@ -243,15 +293,15 @@ class TraceTime(TraceBase):
 
     # The playhead's line.
 
-    def _said(self, track: Track) -> str:
-        assert self.position is not None
-        return track.said(self.position, self._span_name(track.span_ids[self.position]))
+    def _said(self, track: Track, position: int) -> str:
+        return track.said(position, self._span_name(track.span_ids[position]))
 
     def _draw_playhead(self, summary: str) -> None:
         track = self._track
         assert track is not None
         assert self.position is not None
-        self.query_one(PlayheadLine).show(self.position, len(track), self.mark, self._said(track), summary)
+        said = self._said(track, self.position)
+        self.query_one(PlayheadLine).show(self.position, len(track), self.mark, said, summary)
         self.timeline.playhead = track.times[self.position]
         self.draw_time()
 
@@ -278,12 +328,17 @@ class TraceTime(TraceBase):
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
         cut = self.cut
-        self._plan.ask((self._job(cut), cut.name if cut else None, self.shown_cut is None))
+        self._ask_plan(self._job(cut), cut.name if cut else None, is_whole=self.shown_cut is None)
+
+    def _ask_plan(self, job: ReplayJob, name: str | None, *, is_whole: bool = False) -> None:
+        self._begin_reading()
+        self._plan.ask((job, name, is_whole))
 
     def action_fork(self) -> None:
         """Choose what to change at the span under the cursor."""
         span = self.timeline.selected
         if span is not None:
+            self._begin_reading()
             self._fork.ask(span)
 
     def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
@@ -293,6 +348,7 @@ class TraceTime(TraceBase):
     def _memory_before(self, call: Call) -> Mapping[str, Json]:
         """What the agent's memory held when it made the call; nothing where no state can be rebuilt there."""
         try:
+            self._session.prepare(self.row.trace_id, self._reading.tell)
             position = self._session.position_of(self.row.trace_id, call.span_id, "before")
             frames = self._session.state(self.row.trace_id, position, None).snapshot.frames
         except RestoreError:
@@ -301,6 +357,7 @@ class TraceTime(TraceBase):
         return next((frame.memory or {} for frame in frames if frame.call_id == owner), {})
 
     def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
+        self._end_reading()
         if not choices:
             self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
             return
@@ -311,18 +368,22 @@ class TraceTime(TraceBase):
                 if any(edit.path == "next" for edit in edits):
                     # No program takes a message after its end; the agent that the trace implies does.
                     job = replace(job, agent=None, rebuild=True)
-                self._plan.ask((job, name_of(span), False))
+                self._ask_plan(job, name_of(span))
 
         self.app.push_screen(ForkScreen(choices), go_on)
 
     def _no_choices(self, _: SpanRow, error: Exception) -> None:
+        self._end_reading()
         self.say(problem_of(error, "").sentence, warning=True)
 
     def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
+        with suppress(RestoreError):  # which the plan says in its own words
+            self._session.prepare(self.row.trace_id, self._reading.tell)
         return self._session.plan(wanted[0], priced=True)
 
     def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
         job, name, is_whole = wanted
+        self._end_reading()
         if not self.is_current:
             # The user has gone on to another page, where enter means something else.
             return
@@ -335,6 +396,7 @@ class TraceTime(TraceBase):
         self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
 
     def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
+        self._end_reading()
         document = problem_document(problem_of(error, "no replay could be planned"))
         self.app.push_screen(NotesScreen("error", document))
 

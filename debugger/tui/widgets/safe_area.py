@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rich.text import Text
+from textual import events
 from textual.widgets import TextArea
 
 from ...analysis.text import visible
@@ -28,6 +29,9 @@ class SafeArea(TextArea):
     SafeArea { overflow-y: scroll; }
     """
 
+    has_one_line = False
+    """Whether it is for a name: Enter is then no line break but a key of the dialog around it."""
+
     @property
     def recorded(self) -> str:
         """The text as it is to be kept."""
@@ -36,6 +40,11 @@ class SafeArea(TextArea):
     @recorded.setter
     def recorded(self, text: str) -> None:
         self.load_text(text.translate(_AWAY))
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave Enter to others where there is only one line."""
+        if self.has_one_line and event.key == "enter":
+            event.prevent_default()
 
     def get_line(self, line_index: int) -> Text:
         """A line of the document with a stand-in for each hostile character.

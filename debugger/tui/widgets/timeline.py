@@ -288,6 +288,12 @@ class Timeline(TimelineMoves):
             return f"{depth}{''.join(reversed(out))}"
         return "".join(reversed(out))
 
+    def say_loading(self, words: str) -> None:
+        """Say in place of the spans how far they are, or why there are none. Spans that are shown already stay."""
+        self.loading_text = words
+        if not len(self.row_indices):
+            self.refresh_line(0)
+
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """Said while loading, and for a trace without spans."""
         return (Run(f" {self.loading_text}", "dim"),) if y == 0 else ()
