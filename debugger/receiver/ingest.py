@@ -17,7 +17,7 @@ PAUSE_S: Final = 0.25
 """The least time between two takings: what is received meanwhile goes into one."""
 _MANY: Final = 4_000
 """Spans that are worth a taking of their own: then the next one begins at once, with all that came meanwhile."""
-_COPIED_A_SECOND: Final = 50_000
+_COPIED_A_SECOND: Final = 25_000
 """About how many spans of older segments a taking copies. As long as that took, the next one waits: so a long trace
 that comes in many pieces costs half of the time that it takes, and not the square of its length."""
 _MOST_WORKERS: Final = 2

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import duckdb
 
 from ..errors import QueryCancelledError, SqlError
+from ._alive import ScratchFolder
 from ._database import append_rows, connect, quoted, sql_text, told
 from ._messages import MessageRows, Tell
 from ._numbers import read_numbers
@@ -117,7 +117,7 @@ class Console:
         parts: Iterable[Part],
         issues: Iterable[IssueRow],
         messages: ReadMessages,
-        folder: TemporaryDirectory[str] | None = None,
+        folder: ScratchFolder | None = None,
     ) -> None:
         self._folder = folder
         self._is_open = False
@@ -154,7 +154,7 @@ class Console:
         """Close the database and remove what was written for it."""
         self._connection.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
     def __enter__(self) -> Console:
         return self

@@ -33,8 +33,11 @@ _FETCHED_ROWS: Final = 16_384
 """Rows that are there as plain tuples at a time."""
 _APPEND_ROWS: Final = 2048
 """DuckDB's vector size. Larger pieces are slower: the appender keeps them as Python objects until it is flushed."""
-_ROW_GROUP: Final = 122_880
-"""Rows that DuckDB stores together."""
+_COMMITTED_ROWS: Final = 122_880
+"""Rows that are committed together: as many as DuckDB stores together in memory."""
+_NEW_FILE: Final = "recovery_mode no_wal_writes, row_group_size 20480"
+"""How files are written that are thrown away where they do not come to their end. Of whole texts, six times as many
+rows in a group, DuckDB's default, hardly fit into its memory: a load took 350 MB more for them, and longer."""
 _BUILDING: Final = "building"
 _FULL: Final = ("no space left on device", "disk is full")
 """What DuckDB and SQLite say of a full disk, somewhere in what they say."""
@@ -239,7 +242,7 @@ class Database:
             self._held = 0
             cursor.rollback()
             raise
-        if self._held >= min(max(self._committed, _APPEND_ROWS), _ROW_GROUP):
+        if self._held >= min(max(self._committed, _APPEND_ROWS), _COMMITTED_ROWS):
             self.commit()
 
     def commit(self) -> None:
@@ -253,7 +256,7 @@ class Database:
         """Write all tables to a new database file. Raises QueryCancelledError."""
         cursor = self._cursor()
         with told("copy"):
-            cursor.execute(f"attach '{quoted(path)}' as copied (recovery_mode no_wal_writes)")
+            cursor.execute(f"attach '{quoted(path)}' as copied ({_NEW_FILE})")
             try:
                 # With the tables as they are declared: finding out how to store each column takes half as long again.
                 cursor.execute(f"use copied; {sql_text('schema')}; use memory")
@@ -273,6 +276,12 @@ class Database:
             cursor = self._cursors.get(thread_ident)
         if cursor is not None:
             cursor.interrupt()
+
+    def stop(self) -> None:
+        """End all queries that run; they raise QueryCancelledError."""
+        with self._lock:
+            for cursor in self._cursors.values():
+                cursor.interrupt()
 
     def close(self) -> None:
         """Close all cursors and the database."""
@@ -298,7 +307,7 @@ class BulkDatabase(Database):
         Args: engine: a database in memory that builds one file after the other, and outlives this one.
         """
         connection = engine.cursor() if engine is not None else connect(":memory:")
-        connection.execute(f"attach '{quoted(path)}' as {_BUILDING} (recovery_mode no_wal_writes)")
+        connection.execute(f"attach '{quoted(path)}' as {_BUILDING} ({_NEW_FILE})")
         connection.execute(f"use {_BUILDING}")
         # At once: each statement by itself would be a commit of its own.
         connection.begin()
@@ -306,7 +315,7 @@ class BulkDatabase(Database):
             connection.execute(sql_text(name))
         connection.commit()
         made = cls(connection)
-        made._committed = _ROW_GROUP  # nobody reads what is there already
+        made._committed = _COMMITTED_ROWS  # nobody reads what is there already
         return made
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ The wide parts of a span go in as the text they are; only those attributes are d
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
@@ -38,6 +39,8 @@ _BATCH_ROWS: Final = 2_048
 """As many as DuckDB takes at once. More would take fresh memory, and be seen later."""
 _TOLD_ROWS: Final = 20_480
 """How many rows between two words of progress, on which a screen lists all traces anew."""
+_TOLD_S: Final = 1.0
+"""Seconds after which a word comes in any case: one that stands still for long looks as if nothing went on."""
 
 
 def _shown(path: str) -> str:
@@ -77,6 +80,8 @@ class Ingest:
         self._on_progress = on_progress
         self._cancelled = cancelled
         self._wanted = wanted
+        self._told = 0, 0.0
+        """Rows, and when, at the last word of progress."""
         self._file_id: int | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._log_rows: list[tuple[Any, ...]] = []
@@ -170,7 +175,7 @@ class Ingest:
         self.begin_source(source.path)
         noted = len(self.issues)
         first = source.lines_before
-        before = told = self.spans + self.logs
+        before = self.spans + self.logs
 
         def note(line: int | None, reason: str, lost: bool) -> None:
             self.note(source.path, None if line is None else first + line, reason, lost)
@@ -182,9 +187,7 @@ class Ingest:
                 self.add(batch, source.path)
             if len(self._rows) + len(self._log_rows) >= _BATCH_ROWS:
                 self.flush()
-                if self.spans + self.logs >= told + _TOLD_ROWS or told == 0:
-                    told = self.spans + self.logs
-                    self._report(source)
+                self._report_when_due(source)
                 self._check()
         if self.spans + self.logs > before:
             self.read_files.add(self._file_id or 0)
@@ -197,6 +200,14 @@ class Ingest:
         self._counters.source_id += 1
         row = (self._counters.source_id, _shown(path), self._file_id if file_id is None else file_id)
         self._database.append("sources", [row])
+
+    def _report_when_due(self, source: Source) -> None:
+        """Say how far it is after many rows, and on a busy machine after some time."""
+        rows, now = self.spans + self.logs, time.monotonic()
+        told_rows, told_at = self._told
+        if not told_rows or rows >= told_rows + _TOLD_ROWS or now >= told_at + _TOLD_S:
+            self._told = rows, now
+            self._report(source)
 
     def _report(self, source: Source) -> None:
         if self._on_progress is not None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Final
@@ -28,6 +27,7 @@ from ..errors import (
     UnknownTraceError,
 )
 from ..importers import Context, Follower, LogRecord, log_record
+from ._alive import ScratchFolder
 from ._calls import KeptCalls, TellSpans
 from ._console import Console, HasParts, Part
 from ._database import Database, collector_off
@@ -365,6 +365,10 @@ class Store:
         """Numbers over calls, of a store in memory; of a library, its console has them. Raises QueryCancelledError."""
         return read_numbers(self._database.query, by, trace_ids, without)
 
+    def stop(self) -> None:
+        """End all that is asked now, by any thread; it raises QueryCancelledError."""
+        self._database.stop()
+
     def interrupt(self, thread_ident: int) -> None:
         """End what a thread is asking the store; its call raises QueryCancelledError."""
         self._database.interrupt(thread_ident)
@@ -383,25 +387,25 @@ def console_over(stores: Sequence[Store], hidden: Collection[str] = ()) -> Conso
     Cost: a store in memory is copied to a temporary file.
     """
     for _ in range(_TRIES):
-        folder = TemporaryDirectory(prefix="retrospan-sql-")
+        folder = ScratchFolder("retrospan-console-")
         try:
             return _console_over(stores, hidden, folder)
         except duckdb.IOException:
-            folder.cleanup()  # A segment of a library went away just now: its traces are in another one.
+            folder.remove()  # A segment of a library went away just now: its traces are in another one.
         except BaseException:
-            folder.cleanup()
+            folder.remove()
             raise
     raise StoreError("the library changes too fast to be asked", hint="ask again")
 
 
-def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: TemporaryDirectory[str]) -> Console:
+def _console_over(stores: Sequence[Store], hidden: Collection[str], folder: ScratchFolder) -> Console:
     parts: list[Part] = []
     for number, store in enumerate(stores):
         database = store._database
         if isinstance(database, HasParts):
             parts.extend(database.parts())
         else:
-            path = Path(folder.name) / f"spans{number}.duckdb"
+            path = folder.path / f"spans{number}.duckdb"
             database.copy_to(path)
             parts.append(Part(path=path, hidden=list(hidden)))
     issues = [issue for store in stores for issue in store.issues()]

@@ -98,6 +98,10 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
                     self._unnotify(notice)
         await super().on_event(event)
 
+    def on_unmount(self) -> None:
+        """The user leaves: nobody waits for what is still asked."""
+        self.session.stop()
+
     def action_help(self) -> None:
         """Explain the keys of the screen."""
         screen = self.screen

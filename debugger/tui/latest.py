@@ -58,7 +58,7 @@ class Latest(Generic[Question, Found]):
         self._work = work
         self._done = done
         self._failed = failed
-        self._generation = 0
+        self._generation = self._running = 0
         self._waiting: list[Question] = []
         self.is_running = False
         self.asked = 0
@@ -68,6 +68,11 @@ class Latest(Generic[Question, Found]):
     def is_waiting(self) -> bool:
         """True while a question waits for its turn."""
         return bool(self._waiting)
+
+    @property
+    def is_awaited(self) -> bool:
+        """True while an answer is on its way that is still wanted."""
+        return self.is_waiting or (self.is_running and self._running == self._generation)
 
     def ask(self, question: Question) -> None:
         """Want the answer to this question, and to no earlier one."""
@@ -84,6 +89,7 @@ class Latest(Generic[Question, Found]):
     def _start(self) -> None:
         question = self._waiting.pop()
         self.is_running = True
+        self._running = self._generation
         self.asked += 1
         self._screen.run_worker(
             partial(self._run, question, self._generation),

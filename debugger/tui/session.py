@@ -180,10 +180,17 @@ class Session(Protocol):
         Raises:
             NoRoomError: the calls of the trace would not fit into memory.
             RestoreError: nothing can be restored from it.
+            QueryCancelledError: ``stop_preparing`` was called.
         """
 
     def branch(self, trace_id: str) -> BranchWords | None:
         """What a replay is, in words; None for a trace that is none. Reads all its calls. Raises NoRoomError."""
+
+    def stop_preparing(self) -> None:
+        """End each ``prepare`` that runs. One that only works out states is ended by what it tells."""
+
+    def stop(self) -> None:
+        """End all that is asked now: the user leaves, and nobody waits for answers."""
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace, which the playhead goes through. Reads the whole trace, once.

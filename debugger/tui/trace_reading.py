@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from runtime.messages import Call
@@ -52,6 +53,8 @@ class TraceReading(ABC):
 
     def __init__(self) -> None:
         self._searching: set[int] = set()
+        self._preparing: set[int] = set()
+        """Threads, as above, that read a trace for a state or a replay."""
         self._search_lock = threading.Lock()
         self._places: tuple[tuple[str, int], Places] | None = None
 
@@ -66,22 +69,40 @@ class TraceReading(ABC):
 
     def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
         """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
-        ident = threading.get_ident()
-        with self._search_lock:
-            self._searching.add(ident)
-        try:
+        with self._noted_in(self._searching):
             stores = self._stores if trace_id is None else [self._of(trace_id)]
             return {text: frozenset(hit for store in stores for hit in store.search(text, trace_id)) for text in texts}
+
+    @contextmanager
+    def _noted_in(self, threads: set[int]) -> Iterator[None]:
+        """What this thread asks the stores meanwhile can be ended by another one."""
+        ident = threading.get_ident()
+        with self._search_lock:
+            threads.add(ident)
+        try:
+            yield
         finally:
             with self._search_lock:
-                self._searching.discard(ident)
+                threads.discard(ident)
+
+    def _end(self, threads: set[int]) -> None:
+        with self._search_lock:
+            for ident in threads:
+                for store in self._stores:
+                    store.interrupt(ident)
 
     def stop_search(self) -> None:
         """End all searches that run; they raise QueryCancelledError."""
-        with self._search_lock:
-            for ident in self._searching:
-                for store in self._stores:
-                    store.interrupt(ident)
+        self._end(self._searching)
+
+    def stop_preparing(self) -> None:
+        """End each ``prepare`` that waits for the database; it raises QueryCancelledError."""
+        self._end(self._preparing)
+
+    def stop(self) -> None:
+        """End all that is asked of the stores now."""
+        for store in self._stores:
+            store.stop()
 
     def conversations(self) -> dict[str, str]:
         """The conversation of each trace that names one."""
@@ -114,7 +135,8 @@ class TraceReading(ABC):
 
     def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
         """Read what states and replays are made of. Raises NoRoomError, RestoreError."""
-        self.calls(trace_id, lambda done: tell("span", done))
+        with self._noted_in(self._preparing):
+            self.calls(trace_id, lambda done: tell("span", done))
         self._record(trace_id).rebuilt(lambda done: tell("event", done))
 
     def branch(self, trace_id: str) -> BranchWords | None:

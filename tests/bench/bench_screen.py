@@ -2,6 +2,9 @@
 
 Usage, at the top of a checkout: ``python -m tests.bench.bench_screen [SPANS ...]``. The session behind the screen is
 made up and answers at once, so that only the screen is measured; the playhead's states are real ones.
+
+What Textual itself takes is measured in turn with ours, by an app of one widget that is driven by the same keys: its
+``down`` draws two lines of it, its ``pagedown`` all of them. A key of ours is printed with its share beyond that floor.
 """
 
 from __future__ import annotations
@@ -13,9 +16,14 @@ import sys
 import time
 from collections.abc import Callable
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import structs
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 from debugger.analysis.playhead import StateView, Track, state_view, track_of
 from debugger.replay.model import Anchor
@@ -75,6 +83,53 @@ class BenchSession(FakeSession):
         return state_view(position, self.cursor.at(position), before, since, source="bench", taken_unix_nano=None)
 
 
+class Page(ScrollView, can_focus=True):
+    """A page of plain lines."""
+
+    def render_line(self, y: int) -> Strip:
+        """A line that is another one each time."""
+        return Strip([Segment(f"{y} {time.process_time_ns()}".ljust(self.size.width))], self.size.width)
+
+
+class FloorApp(App[None]):
+    """The least that Textual does for a key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("down", "lines", ""), ("pagedown", "page", "")]
+
+    def compose(self) -> ComposeResult:
+        """One widget."""
+        yield Page()
+
+    def action_lines(self) -> None:
+        """Draw two lines anew."""
+        page = self.query_one(Page)
+        page.refresh_line(3)
+        page.refresh_line(4)
+
+    def action_page(self) -> None:
+        """Draw all lines anew."""
+        self.query_one(Page).refresh()
+
+
+async def spent_on(desk: Desk, key: str, times: int) -> float:
+    """CPU milliseconds of a key until all that it begins is done."""
+    spent = []
+    for _ in range(times):
+        began = time.process_time()
+        await desk.press(key)
+        spent.append(time.process_time() - began)
+    return median(spent) * 1000
+
+
+async def floor() -> dict[str, float]:
+    """CPU milliseconds of the two keys of the least app."""
+    app = FloorApp()
+    async with app.run_test(size=WIDE) as pilot:
+        desk = Desk(app, pilot)  # type: ignore[arg-type]  # it needs no more of the app than any has
+        await desk.settle()
+        return {key: await spent_on(desk, key, STEPS) for key in ("down", "pagedown")}
+
+
 class Bench:
     """Measures actions of one app."""
 
@@ -83,12 +138,7 @@ class Bench:
 
     async def key(self, key: str, times: int = STEPS) -> str:
         """CPU of a key until all that it begins is done."""
-        spent = []
-        for _ in range(times):
-            began = time.process_time()
-            await self.desk.press(key)
-            spent.append(time.process_time() - began)
-        return f"{median(spent) * 1000:8.1f}"
+        return f"{await spent_on(self.desk, key, times):8.1f}"
 
 
 def cpu_of(work: Callable[[], object], times: int = 5) -> str:
@@ -104,6 +154,7 @@ def cpu_of(work: Callable[[], object], times: int = 5) -> str:
 async def measure(count: int) -> None:
     """Print the figures for a trace of so many spans."""
     session = BenchSession(count)
+    before = await floor()
     app = RetrospanApp(session, ascii_only=False, clock=lambda: 0.0)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         desk = Desk(app, pilot)
@@ -116,7 +167,8 @@ async def measure(count: int) -> None:
         print("  open the trace   ", await bench.key("enter", 1))
         assert isinstance(app.screen, TraceScreen)
         timeline = app.screen.timeline
-        for label, key in (("down", "down"), ("page down", "pagedown"), ("next error", "x"), ("next model call", "m"),
+        ours = {key: await spent_on(desk, key, STEPS) for key in ("down", "pagedown")}
+        for label, key in (("next error", "x"), ("next model call", "m"),
                            ("next of this name", "y"), ("zoom in", "plus"), ("slowest call", "z")):  # fmt: skip
             print(f"  {label:<17}", await bench.key(key, 8))
         await desk.press("0")
@@ -133,6 +185,10 @@ async def measure(count: int) -> None:
         print("  playhead step    ", await bench.key("right_square_bracket"))
         at = len(session.cursor) * 7 // 10
         print("  one state        ", cpu_of(lambda: session.state("", at, at - 1), 9))
+    after = await floor()
+    for key, spent in ours.items():
+        least = (before[key] + after[key]) / 2
+        print(f"  {key:<17} {spent:8.1f}, of which Textual's floor {least:.1f}: ours {spent - least:.1f}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  peak memory       {peak:8.0f} MB")
 

@@ -342,6 +342,8 @@ class FakeSession(FakeWords):
     def stop_search(self) -> None:
         pass
 
+    stop = stop_preparing = stop_search
+
     def conversations(self) -> dict[str, str]:
         self._asked("conversations")
         return {"a" * 32: "trip", "c" * 32: "trip"}

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from debugger.analysis.sql_completion import SqlNames
+from debugger.analysis.sql_view import ResultView, result_view
+from debugger.errors import SqlError
 from debugger.replay.model import ReplayCall
-from debugger.store.rows import IssueRow, SpanRow
-from debugger.tui.screens.editor import ForkScreen
+from debugger.store.rows import IssueRow, NumbersBy, NumbersRow, SpanRow
+from debugger.tui import screens, widgets
+from debugger.tui.screens.editor import AskScreen, ForkScreen
+from debugger.tui.widgets.drawn import Look
+from debugger.tui.widgets.safe_area import SafeArea
+from runtime.journal import Difference, Question
 from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart
 from runtime.trace import Span
 from tests.support.frame import strips
 from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive
+from tests.tui.fake_desk import FakeDesk
 from tests.tui.fake_session import PLAN, FakeSession, same_report, span_row, trace_row, travel_state
 
 CASE = Path(__file__).parent.parent / "data" / "cases" / "06-hostile-text.jsonl"
@@ -46,6 +57,21 @@ def case_rows() -> list[SpanRow]:
     return rows
 
 
+class HostileDesk(FakeDesk):
+    """Names, rows, numbers and mistakes that attack."""
+
+    def names(self) -> SqlNames:
+        return SqlNames({EVIL: ((EVIL, EVIL),)}, (EVIL,))
+
+    def ask(self, text: str) -> ResultView:
+        if "nope" in text:
+            raise SqlError(EVIL, line=1, column=1)
+        return result_view([(EVIL, "VARCHAR"), ("j", "JSON")], [(EVIL, json.dumps({EVIL: EVIL}))])
+
+    def numbers(self, by: NumbersBy, trace_ids: Collection[str] | None) -> list[NumbersRow]:
+        return [structs.replace(row, name=EVIL) for row in super().numbers("model", trace_ids)]
+
+
 class HostileSession(FakeSession):
     """Every text that comes from outside is an attack."""
 
@@ -53,6 +79,7 @@ class HostileSession(FakeSession):
         traces = [trace_row("a" * 32, EVIL, 0, service=EVIL, source=EVIL),
                   trace_row("b" * 32, EVIL, 1, service=EVIL, source=EVIL, origin_trace_id="a" * 32)]  # fmt: skip
         super().__init__(traces, case_rows())
+        self.sql = HostileDesk()
         self.issue_rows = [IssueRow(path=EVIL, line=1, reason=EVIL)]
         self.the_plan = replace(PLAN, entry_point=EVIL, sentence=EVIL, warning=EVIL)
 
@@ -88,6 +115,8 @@ class HostileSession(FakeSession):
         return replace(same_report(job), calls=(call,), output={EVIL: EVIL}, recorded_output=EVIL, same_output=False,
                        error=EVIL, printed=(EVIL,), fidelity=EVIL)  # fmt: skip
 
+
+DIFFERS = Difference(part="messages", path=EVIL, recorded=EVIL, actual=EVIL)
 
 PLACES = {
     "list": [],
@@ -201,18 +230,30 @@ def test_what_is_copied_is_what_was_recorded(tmp_path, monkeypatch):
 
 
 WALK = {
-    "compare": ["space", "c"],
+    "what a filter is completed with": ["slash", Typed("service:")],
+    "numbers": ["escape", "number_sign"],
+    "queries and columns": ["escape", "Q", "tab", "tab", "space"],
+    "rows": ["escape", Typed("x"), "enter"],
+    "a whole row": ["tab", "space"],
+    "what a query is completed with": ["escape", "ctrl+u", Typed("from ")],
+    "a mistake in SQL": [Typed("nope"), "enter"],
+    "compare": ["escape", "escape", "escape", "space", "c"],
     "what differs": ["tab", "e"],
     "pinned": ["escape", "P", "B"],
     "a note is edited": ["E"],
     "the whole conversation": ["escape", "escape", "escape", "enter", "t", "e"],
     "where from": ["escape", "H", "r", "e", "d", "enter"],
     "export": ["escape", "S"],
+    "state at the playhead": ["escape", "right_square_bracket"],
+    "the question of a replay": ["r"],
+    "the replay": ["enter", "home"],
 }
 """From one place to the next, on one app."""
 
 
 def test_nothing_is_obeyed_where_findings_are_made():
+    met: set[type] = set()
+
     async def scene(desk: Desk) -> None:
         for place, keys in WALK.items():
             await desk.press(*keys)
@@ -221,8 +262,24 @@ def test_nothing_is_obeyed_where_findings_are_made():
             await desk.settle()
             seen = harmless(desk, WIDE)
             assert "[red]" in seen or "31mRED" in seen, f"{place} does not show the text"
+            met.update(type(widget) for widget in desk.app.screen.walk_children() if widget.display)
+        desk.app.push_screen(AskScreen(Question(kind="tool", name=EVIL, call_id=EVIL, reason=EVIL, request={EVIL: EVIL},
+                                                differences=(DIFFERS,))))  # fmt: skip
+        await desk.settle()
+        assert "[red]" in harmless(desk, WIDE)
 
     drive(HostileSession(), scene, WIDE)
+    assert drawing() <= met, "each widget that draws text was given the text that attacks"
+
+
+def drawing() -> set[type]:
+    """Our widgets that stand on a screen: all but those that others are made from."""
+    found = set()
+    for package in (widgets, screens):
+        for module in pkgutil.iter_modules(package.__path__):
+            inside = vars(importlib.import_module(f"{package.__name__}.{module.name}")).values()
+            found.update(each for each in inside if isinstance(each, type) and issubclass(each, Look | SafeArea))
+    return {each for each in found if not any(each in other.__bases__ for other in found)}
 
 
 def test_an_editor_shows_stand_ins_and_keeps_the_text():

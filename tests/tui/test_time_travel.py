@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from debugger.errors import QueryCancelledError
+from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
@@ -80,6 +82,45 @@ def test_moving_never_waits_for_the_state():
         await desk.settle()
         assert session.asked.count("snapshot") <= asked + 1, "what was passed over is not asked for"
         assert "state after event 8" in desk.screen
+
+    drive(session, scene)
+
+
+class SlowToRead(FakeSession):
+    """A trace that is read for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_slow = True
+        self.stopped: list[Exception] = []
+
+    def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
+        pause = threading.Event()
+        try:
+            while self.is_slow:
+                tell("span", 3)
+                pause.wait(0.01)
+        except QueryCancelledError as end:
+            self.stopped.append(end)
+            raise
+
+
+@pytest.mark.parametrize("key", ["right_square_bracket", "r"])
+def test_what_the_first_state_and_a_replay_read_is_told_and_stopped(key):
+    session = SlowToRead()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        desk.app.post_message(key_event(key))
+        await desk.until(lambda: "reading the whole trace…: 3 of " in desk.screen)
+        await desk.press("escape")
+        assert "reading the whole trace" not in desk.screen
+        assert "Reading the trace was stopped" in desk.screen
+        assert len(session.stopped) == 1
+        assert "Snapshot" in desk.screen, "the trace is still there"
+        session.is_slow = False
+        await desk.press("right_square_bracket")
+        assert "event 1 of 24" in desk.screen
 
     drive(session, scene)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,21 +13,16 @@ from typing import IO, Final
 import duckdb
 
 from ...errors import LibraryError
+from .._alive import ALIVE, is_abandoned, lock
 from .._database import BulkDatabase, connect, library_fault, sql_text
 from ._packed import pack_list
 from ._place import Place
 
-if sys.platform != "win32":
-    import fcntl
-
 ID_BITS: Final = 36
 """Rows, sources, contexts and files of one load are numbered from ``number << ID_BITS`` on, so ids are unique."""
 _WORK: Final = "work-"
-_ALIVE: Final = "alive"
 _KEPT_IDS: Final = 50_000
 """Traces of a segment whose ids are kept in memory, some 4 MB."""
-_BEING_MADE_S: Final = 60.0
-"""A folder without its lock file is younger than this, or abandoned."""
 
 
 class Workshop:
@@ -88,10 +82,10 @@ class Work:
                 folder = place.segments / f"{_WORK}{number:08d}"
                 try:
                     folder.mkdir()
-                    alive = (folder / _ALIVE).open("wb")
+                    alive = (folder / ALIVE).open("wb")
                 except (FileExistsError, FileNotFoundError):
                     continue  # another load took the number, or took the folder for an abandoned one
-                if not _lock(alive):
+                if not lock(alive):
                     alive.close()
                     continue
                 if max(_last_number(place.segments, but=_WORK), last_file_id() >> ID_BITS) >= number:
@@ -161,7 +155,7 @@ def clean(place: Place, counted: set[str]) -> None:
     for path in place.segments.iterdir():
         with suppress(OSError):
             if path.name.startswith(_WORK):
-                if _is_abandoned(path):
+                if is_abandoned(path):
                     shutil.rmtree(path, ignore_errors=True)
             elif path.name not in counted:
                 path.unlink()
@@ -171,26 +165,6 @@ def _last_number(segments: Path, but: str | None = None) -> int:
     names = [path.name for path in segments.iterdir() if but is None or not path.name.startswith(but)]
     numbers = [name.removeprefix(_WORK).partition(".")[0] for name in names]
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
-
-
-def _is_abandoned(folder: Path) -> bool:
-    try:
-        alive = (folder / _ALIVE).open("rb+")
-    except FileNotFoundError:
-        return time.time() - folder.stat().st_mtime > _BEING_MADE_S
-    with alive:
-        return _lock(alive)
-
-
-def _lock(stream: IO[bytes]) -> bool:
-    """Lock a file for as long as it is open; False where another process has it."""
-    if sys.platform == "win32":
-        return True  # a file that is open cannot be deleted there, which is lock enough
-    try:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def sync(path: Path) -> None:

@@ -90,6 +90,8 @@ class Reading:
 
     def _words(self) -> str:
         what, done = self._told
+        if what == "state":
+            return "rebuilding the state…"
         if what == "event":
             return f"rebuilding its states… {plural(done, 'event')}"
         if what == "span":

@@ -18,7 +18,7 @@ from ...analysis.filter_language import Completion
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.sql_completion import SqlNames, complete_sql
 from ...analysis.sql_view import ResultView, plan_document, row_document, sql_problem_document, target_of
-from ...analysis.text import duration, plural
+from ...analysis.text import duration, one_line, plural
 from ...errors import QueryCancelledError, SqlError
 from ...store.examples import example_queries
 from ...store.result_files import ENDINGS
@@ -232,7 +232,7 @@ class SqlScreen(PaneScreen):
             pieces.append(Run(f"{offered.hint}   ", "dim"))
         if offered.candidates:
             pieces.append(Run("tab ", "key"))
-            pieces.append(Run("  ".join(offered.candidates[:_OFFERED]), "dim"))
+            pieces.append(Run("  ".join(map(one_line, offered.candidates[:_OFFERED])), "dim"))
         self.query_one("#sql-hint", OneLine).pieces = tuple(pieces)
 
     def on_sql_edit_asked(self) -> None:

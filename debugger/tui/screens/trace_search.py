@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from textual import on
 from textual.binding import Binding
@@ -18,6 +18,7 @@ from ...analysis.problem import problem_of
 from ...analysis.rhythm import next_in
 from ...analysis.traces import trace_name
 from ...analysis.tree import Forest, with_ancestors
+from ...errors import QueryCancelledError
 from ...store.rows import NumbersBy, NumbersRow, TraceRow
 from ..latest import Latest
 from ..session import Session
@@ -26,6 +27,9 @@ from ..widgets.filter_line import FilterLine
 from .filtering import answered, told_at_its_place
 from .numbers import NumbersScreen, Scope
 from .trace_base import TraceBase
+
+_AT_ONCE: Final = 20_000
+"""Spans that are looked at before it is asked whether the answer is still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,12 @@ class TraceSearch(TraceBase):
         held = self._session.search(wanted.texts, self.row.trace_id) if wanted.texts else {}
         found: dict[str, Any] = {text: frozenset(seq for _, seq in spans) for text, spans in held.items()}
         found |= answered(self._session.sql, wanted, self.row.trace_id)
-        matches = array("i", [i for i, row in enumerate(forest.rows) if wanted.test(row, found)])
+        matches = array("i")
+        for start in range(0, len(forest), _AT_ONCE):
+            if not self._search.is_awaited:
+                raise QueryCancelledError("search")
+            rows = forest.rows[start : start + _AT_ONCE]
+            matches.extend([i for i, row in enumerate(rows, start) if wanted.test(row, found)])
         marked = bytearray(len(forest))
         for index in matches:
             marked[index] = 1

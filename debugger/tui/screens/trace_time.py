@@ -136,8 +136,7 @@ class TraceTime(TraceBase):
         self.leave_reading()
         for question in (self._restore, self._fork, self._plan):
             question.drop()
-        self._replay_waits = self.detail.is_loading = False
-        self.detail.draw_tabs()
+        self._replay_waits = False
         self._end_reading()
         self.say("Reading the trace was stopped; it begins anew when it is needed.")
         return True
@@ -145,6 +144,7 @@ class TraceTime(TraceBase):
     def leave_reading(self) -> None:
         """Nobody waits for what is read."""
         self._reading.leave()
+        self._session.stop_preparing()
 
     def forget_track(self) -> None:
         """The trace has other events now."""
@@ -164,7 +164,7 @@ class TraceTime(TraceBase):
         """Move the playhead by some events; where it was not used yet, to the start of the span under the cursor."""
         if self.position is None or self._track is None:
             span = self.timeline.selected
-            if span is not None and not self._restore.is_running:
+            if span is not None and not self._restore.is_awaited:
                 self._ask(StateQuestion(span_id=span.span_id))
             return
         to = min(max(self.position + by, 0), len(self._track) - 1)
@@ -217,8 +217,6 @@ class TraceTime(TraceBase):
 
     def _ask(self, question: StateQuestion) -> None:
         self.detail.choose("snapshot")
-        self.detail.is_loading = True
-        self.detail.draw_tabs()
         self._replay_waits = False
         self._begin_reading()
         self._restore.ask(question)
@@ -226,6 +224,7 @@ class TraceTime(TraceBase):
     def _find_state(self, question: StateQuestion) -> StateAnswer:
         trace_id, position, cut = self.row.trace_id, question.position, question.cut
         self._session.prepare(trace_id, self._reading.tell)
+        self._reading.tell("state", 1)
         track = self._track or self._session.track(trace_id)
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
@@ -324,7 +323,7 @@ class TraceTime(TraceBase):
 
     def action_replay(self) -> None:
         """Ask before a replay from the state that is shown, else of the whole trace."""
-        if self._restore.is_running:
+        if self._restore.is_awaited:
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
         cut = self.cut

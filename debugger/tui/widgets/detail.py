@@ -45,7 +45,6 @@ class Detail(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.current: Tab = "conversation"
-        self.is_loading = False
         self._documents: dict[Tab, Document] = {}
         self._places: dict[Tab, Place] = {}
 
@@ -67,7 +66,6 @@ class Detail(Vertical):
         for tab, document in documents.items():
             self._documents[tab] = document
             self._places.pop(tab, None)
-        self.is_loading = False
         if self.current in documents:
             self.view.show(documents[self.current])
         self.draw_tabs()
@@ -98,7 +96,6 @@ class Detail(Vertical):
         for tab in TABS:
             out.append(Run(_label(tab, self.current), "heading" if tab == self.current else "dim"))
         line.pieces = tuple(out)
-        line.right = (Run("loading… ", "dim"),) if self.is_loading else ()
 
     def action_tab(self, by: int) -> None:
         """Show the next or previous tab."""

@@ -221,12 +221,22 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     def _measure(self) -> None:
         """Tell Textual how much there is to scroll.
 
-        Each change of this size lays the whole screen out again, so while all rows fit it stays that of the pane.
+        A change of this size that Textual sees lays the whole screen out again, so while all rows fit it stays that of
+        the pane, and while they do not, only the bar is told.
         """
         size, height = self.size, self.styles.height
         total = self.row_total if height is not None and height.is_auto else max(self.row_total, size.height)
-        if self.virtual_size != (size.width, total):
-            self.virtual_size = Size(size.width, total)
+        before, now = self.virtual_size, Size(size.width, total)
+        if now == before:
+            return
+        if not (self.show_vertical_scrollbar and min(before.height, total) > size.height and before.width == now.width):
+            self.virtual_size = now
+            return
+        # The bar was there and stays: what it shows changes, and nothing its place.
+        self.set_reactive(Drawn.virtual_size, now)
+        self.vertical_scrollbar.window_virtual_size = total
+        if self.scroll_offset.y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def redraw_rows(self, *rows: int) -> None:
         """These rows have changed: draw them, if they are on the screen."""

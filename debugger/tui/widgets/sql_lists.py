@@ -126,8 +126,9 @@ class SchemaList(Drawn):
         entry = self.rows[row]
         if not entry.column:
             sign = "▾ " if entry.is_open else "▸ "
-            return (Run(sign, "dim"), Run(entry.table, "strong"), Run(f"  {plural(entry.columns, 'column')}", "dim"))
-        return (Run("    "), Run(fit(entry.column, 18), "key"), Run(f" {one_line(entry.type, '')}", "dim"))
+            columns = plural(entry.columns, "column")
+            return (Run(sign, "dim"), Run(one_line(entry.table), "strong"), Run(f"  {columns}", "dim"))
+        return (Run("    "), Run(fit(one_line(entry.column), 18), "key"), Run(f" {one_line(entry.type, '')}", "dim"))
 
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """Before the views are known."""
