@@ -300,6 +300,9 @@ def test_our_own_spans_are_read_by_the_runtime() -> None:
     facts = promote(View.of(own))
     assert (facts.kind, facts.convention, facts.agent_name) == ("agent", "retrospan", "desk")
     assert (facts.run_id, facts.start_seq, facts.origin_trace_id, facts.cost_nano_usd) == ("r1", 4, "1" * 32, 5)
+    for served, spent in (("journal", 0), ("reused", 0), ("live", 5)):
+        own.attributes["retrospan.served_by"] = served
+        assert promote(View.of(own)).cost_nano_usd == spent, served
 
 
 @pytest.mark.parametrize("attributes", [

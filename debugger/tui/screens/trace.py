@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
+from ...analysis.branches import ENDED
 from ...analysis.critical import CriticalPath, critical_path
 from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
@@ -43,13 +44,6 @@ from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
-_ENDED = {
-    "done": "complete",
-    "past_cut": "came to its cut",
-    "diverged": "diverged",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
@@ -263,8 +257,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         if self.row.origin_trace_id is None or not len(forest):
             return ""
         for span in self._session.span(self.row.trace_id, forest.rows[0].span_id):
-            if (ended := span.attributes.get(_ENDED_KEY)) in _ENDED:
-                return _ENDED[str(ended)]
+            if (ended := span.attributes.get(_ENDED_KEY)) in ENDED:
+                return ENDED[str(ended)]
         return "unfinished" if self.row.unfinished else ""
 
     def _find_family(self, trace_id: str) -> tuple[TraceRow, ...]:
