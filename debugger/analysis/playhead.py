@@ -131,8 +131,7 @@ def _summary(snapshot: Snapshot, shown: SnapshotView) -> str:
     here = running[-1] if running else shown.frames[-1] if shown.frames else None
     if here is None:
         return ""
-    counts = snapshot.entry_counts()
     state = "running" if running else here.status
     memory = "" if here.memory is None else f" · memory: {plural(len(here.memory), 'key')}"
-    journal = f"{plural(counts['prompt'], 'model turn')}, {plural(counts['tool'], 'tool')} in the journal"
+    journal = plural(snapshot.entry_count(), "journal entry", "journal entries")
     return f"● {one_line(here.agent_id)} {state} · {journal}{memory} · {shown.fidelity}"

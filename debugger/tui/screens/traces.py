@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -13,7 +14,8 @@ from textual.message import Message
 from ...analysis.filter_fields import TRACE_FIELDS, complete, trace_filter, trace_values
 from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.text import one_line, plural, size
+from ...analysis.progress import progress_text
+from ...analysis.text import one_line, plural
 from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
 from ...importers import Following
 from ...receiver.status import Status
@@ -27,13 +29,13 @@ from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
 from .filtering import answered, told_at_its_place
 from .judging import Judging
-from .list_header import empty_text, following_pieces, receiver_pieces
+from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
 from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
-_RATE_AFTER = 0.2
-"""Seconds before a rate means something."""
+_OF_TRACES = frozenset(f"traces.{what}" for what in ("open", "filter", "sort", "compare", "numbers"))
+"""Keys that are offered where there is a trace."""
 
 
 class LoadMoved(Message):
@@ -103,7 +105,7 @@ class TracesScreen(MarkingScreen):
         """Program, what is loaded, how far loading has come."""
         table = self.query_one(TraceList)
         yield Run(" Retrospan", "strong")
-        yield Run(f"   {list_title(table.traces)}", "dim")
+        yield from title_pieces(list_title(table.traces), table.branch_here, self.size.width)
         how = table.arrangement
         if not how.wanted.is_empty:
             searching = ", searching…" if self._bodies.is_running else ""
@@ -123,11 +125,8 @@ class TracesScreen(MarkingScreen):
         done = self._progress
         if done is None:
             return "loading…"
-        text = f"loading {one_line(done.path)}: {plural(done.spans, 'span')}"
-        if done.bytes_total:
-            text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
-        took = self._clock() - self._began
-        return f"{text}, {plural(round(done.spans / took), 'span')}/s" if took > _RATE_AFTER else text
+        # The name comes last: a narrow header has no room for it.
+        return f"{progress_text(done, self._clock() - self._began)}   {one_line(PurePath(done.path).name)}"
 
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
@@ -148,6 +147,8 @@ class TracesScreen(MarkingScreen):
             return binding if is_temporary and binding.id == "traces.remove" else None
         if binding.id == "traces.receive" and self._receives:
             return replace(binding, description="stop receiving")
+        if binding.id in _OF_TRACES and not self._loading and not self.query_one(TraceList).traces:
+            return None
         if binding.id != "traces.cancel":
             return super().offered(binding)
         if self._loading:
@@ -180,6 +181,7 @@ class TracesScreen(MarkingScreen):
             self._files = files
             if is_other:
                 self._list.ask(None)  # What was waited for is an input note from now on, or no longer.
+            self._say_empty()
             self.draw_header()
         if version != self._version:
             self._version = version
@@ -237,7 +239,7 @@ class TracesScreen(MarkingScreen):
     def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
         rows, self._issues = found
         table = self.query_one(TraceList)
-        table.empty_text = ("Loading…",) if self._loading else empty_text(self._session.is_library, self.key)
+        self._say_empty()
         table.show(rows)
         self._draw()
         if self._opens_first and self.is_current and table.selected is not None:
@@ -248,10 +250,23 @@ class TracesScreen(MarkingScreen):
             if not self.open_trace(trace_id, span_id):
                 self.say(f"There is no trace whose id begins with {trace_id}.", warning=True)
 
+    def _say_empty(self) -> None:
+        """Say what to do where the list shows nothing."""
+        table = self.query_one(TraceList)
+        said = empty_text(self._session.is_library, self.key, self._files, len(self._issues))
+        table.empty_text = ("Loading…",) if self._loading else said
+        if not table.lines:
+            table.refresh()
+
     def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
 
     # Keys.
+
+    def on_drawn_moved(self) -> None:
+        """The header says what the replay under the cursor is."""
+        if self.query_one(TraceList).branches:
+            self.draw_header()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click opens."""
