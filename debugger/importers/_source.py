@@ -96,9 +96,10 @@ def iter_sources(
         paths: files, folders, archives, or ``-``.
         note: told what could not be read.
         wanted: asked for each file, archives whole, before it is opened; where it says no the file is passed over.
-        check: called some megabytes apart while sources are opened and read.
+        check: called for each file, and some megabytes apart while sources are opened and read.
     """
     for path, is_named in iter_files(paths, note):
+        check()
         if not wanted(path):
             continue
         if path == "-":

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from runtime.messages import read_json
-from runtime.trace import SpanEvent, SpanLink
+from runtime.trace import SpanEvent, SpanLink, as_float
 
 from ._records import LogRecord
 
@@ -87,7 +87,7 @@ def _double(value: object) -> float | None:
             return float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return as_float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _bytes(value: object) -> bytes | None:
