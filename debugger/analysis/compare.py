@@ -67,6 +67,9 @@ class Totals:
     input_tokens: int | None
     output_tokens: int | None
     cost_nano_usd: int | None
+    """What was spent."""
+    saved_nano_usd: int | None
+    """What answers out of a recording cost there."""
     duration_ns: int | None
 
 
@@ -328,7 +331,8 @@ def _answers(a: Call, b: Call) -> Iterator[Difference]:
 
 
 def _totals(calls: Sequence[Call]) -> Totals:
-    summed = [call.usage for call in calls if call.kind in _SUMMED]
+    counted = [call for call in calls if call.kind in _SUMMED]
+    summed = [call.usage for call in counted]
     starts = [call.start_unix_nano for call in calls if call.start_unix_nano is not None]
     ends = [call.end_unix_nano for call in calls if call.end_unix_nano is not None]
     return Totals(
@@ -338,7 +342,8 @@ def _totals(calls: Sequence[Call]) -> Totals:
         errors=sum(call.error is not None for call in calls),
         input_tokens=_sum([usage.input_tokens for usage in summed]),
         output_tokens=_sum([usage.output_tokens for usage in summed]),
-        cost_nano_usd=_sum([usage.cost_nano_usd for usage in summed]),
+        cost_nano_usd=_sum([call.spent_nano_usd for call in counted]),
+        saved_nano_usd=_sum([call.saved_nano_usd for call in counted]),
         duration_ns=max([*ends, *starts]) - min(starts) if starts else None,
     )
 

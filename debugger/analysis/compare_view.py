@@ -10,7 +10,7 @@ from runtime.messages import Call, Json
 
 from .compare import ComparedCall, Comparison, Status, Totals
 from .conversation import GLYPHS, KIND_STYLES, summary
-from .document import Builder, Document, Piece, Style, told
+from .document import Builder, Document, Line, Piece, Style, told, told_lines
 from .replay_view import difference_lines
 from .text import cost, count, duration, plural
 
@@ -44,6 +44,7 @@ def totals_pairs(left: Totals, right: Totals) -> list[tuple[str, str, str, bool]
         ("tokens in", count(left.input_tokens), count(right.input_tokens)),
         ("tokens out", count(left.output_tokens), count(right.output_tokens)),
         ("cost", cost(left.cost_nano_usd), cost(right.cost_nano_usd)),
+        ("saved", cost(left.saved_nano_usd), cost(right.saved_nano_usd)),
         ("took", duration(left.duration_ns), duration(right.duration_ns)),
     ]
     return [(name, a, b, a != b) for name, a, b in pairs]
@@ -132,12 +133,31 @@ def _differences(out: Builder, differences: Sequence[Difference]) -> None:
     for i, difference in enumerate(differences[:_SHOWN]):
         out.gap()
         out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "))
-        out.body(f"d{i}", difference_lines(difference, 2))
+        out.body(f"d{i}", _lines(difference, 2))
     if len(differences) > _SHOWN:
         out.line(Piece(f"… and {plural(len(differences) - _SHOWN, 'more difference')}", "dim"))
     if differences:
         out.gap()
         out.line(Piece("[-left-]", "removed"), Piece(" "), Piece("{+right+}", "added"))
+
+
+def _lines(difference: Difference, indent: int) -> list[Line]:
+    """What differs, word by word; what only one side has at all, in words."""
+    was, now = difference.recorded, difference.actual
+    if difference.path == "unfinished":
+        return [Line((Piece(f"never ended in the {'left' if was else 'right'} one, ended in the other"),), indent)]
+    if difference.path != "error" or (was is None) == (now is None):
+        return difference_lines(difference, indent)
+    side, other, error, style = ("left", "right", was, _REMOVED) if now is None else ("right", "left", now, _ADDED)
+    lines = [Line((Piece(f"failed in the {side} one, not in the {other} one"),), indent)]
+    if isinstance(error, dict):
+        words = [str(error[key]) for key in ("type", "message") if error.get(key)]
+        lines += [Line((piece,), indent) for piece in told_lines(": ".join(words), style)]
+    return lines
+
+
+_REMOVED: Final[Style] = "removed"
+_ADDED: Final[Style] = "added"
 
 
 def trace_document(comparison: Comparison, left: str, right: str) -> Document:
@@ -161,7 +181,7 @@ def trace_document(comparison: Comparison, left: str, right: str) -> Document:
         out.line(*row_head(row), Piece(f"   {parts_text(row)}", "dim"), indent=min(2 * row.depth, 40))
         for difference in row.differences[:_SHOWN]:
             out.line(told(difference.path, "key"), indent=min(2 * row.depth, 40) + 4)
-            for line in difference_lines(difference, min(2 * row.depth, 40) + 6):
+            for line in _lines(difference, min(2 * row.depth, 40) + 6):
                 out.line(*line.pieces, indent=line.indent)
     _skipped(out, same if not comparison.is_same else 0)
     return out.document()

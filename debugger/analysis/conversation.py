@@ -145,7 +145,8 @@ def _head(out: Builder, view: Conversation) -> None:
     if tokens := tokens_text(call.usage):
         pieces.append(Piece(f"   {tokens}", "dim"))
     if call.usage.cost_nano_usd is not None:
-        pieces.append(Piece(f"   {cost(call.usage.cost_nano_usd)}", "dim"))
+        saved = "saved " if call.is_replayed else ""
+        pieces.append(Piece(f"   {saved}{cost(call.usage.cost_nano_usd)}", "dim"))
     out.title(*pieces)
     if (computed := computed_cost(call)) is not None:
         by = f"{cost(computed.nano_usd)} by {computed.prices} for {computed.price_date}, not recorded"

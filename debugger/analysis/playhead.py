@@ -48,7 +48,8 @@ class Track:
             return self.span_ids[position], "after"
         if position + 1 < len(self) and self.edges[position + 1] == 1:
             return self.span_ids[position + 1], "before"
-        return None
+        # Something has only begun: as far as a replay is concerned, nothing has happened since before it.
+        return (self.span_ids[position], "before") if position and self.edges[position] == 1 else None
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""
@@ -131,8 +132,7 @@ def _summary(snapshot: Snapshot, shown: SnapshotView) -> str:
     here = running[-1] if running else shown.frames[-1] if shown.frames else None
     if here is None:
         return ""
-    counts = snapshot.entry_counts()
     state = "running" if running else here.status
     memory = "" if here.memory is None else f" · memory: {plural(len(here.memory), 'key')}"
-    journal = f"{plural(counts['prompt'], 'model turn')}, {plural(counts['tool'], 'tool')} in the journal"
+    journal = plural(snapshot.entry_count(), "journal entry", "journal entries")
     return f"● {one_line(here.agent_id)} {state} · {journal}{memory} · {shown.fidelity}"

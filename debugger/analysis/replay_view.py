@@ -168,7 +168,7 @@ def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s"
             out.text("kept", f"It is kept in {report.job.output}", style="dim")
         else:
             out.line(Piece("It is temporary and gone when Retrospan is left: ", "dim"), Piece(saves, "key"),
-                     Piece(" saves it beside the recording.", "dim"))  # fmt: skip
+                     Piece(" saves it and says where.", "dim"))  # fmt: skip
     return out.document()
 
 

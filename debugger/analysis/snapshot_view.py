@@ -255,8 +255,8 @@ def _plan(out: Builder, plan: ReplayPlan, key: str) -> None:
 
 def _row(out: Builder, frame: FrameView) -> None:
     word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
-    prompts = sum(entry.kind == "prompt" for entry in frame.entries)
-    tools = sum(entry.kind == "tool" for entry in frame.entries)
+    prompts = sum(entry.outcomes for entry in frame.entries if entry.kind == "prompt")
+    tools = sum(entry.outcomes for entry in frame.entries if entry.kind == "tool")
     held = f"  ◆{prompts} ▲{tools}"
     keys = "memory not recorded" if frame.memory is None else f"memory: {plural(len(frame.memory), 'key')}"
     # Depth is bounded by the snapshot format, but a pane is narrow.

@@ -38,6 +38,8 @@ class TraceLine:
     is_replay: bool
     is_nested: bool
     """Stands under the trace that it replays."""
+    has_own_name: bool
+    """A replay that was given another name than the trace that it replays has, as far as that one is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def _group_of(row: TraceRow, how: Arrangement) -> str:
 
 
 def _nested(shown: Sequence[TraceRow]) -> list[TraceLine]:
-    here = {row.trace_id for row in shown}
+    here = {row.trace_id: row for row in shown}
     below: dict[str, list[TraceRow]] = {}
     tops = []
     for row in shown:
@@ -121,7 +123,7 @@ def _nested(shown: Sequence[TraceRow]) -> list[TraceLine]:
     while stack:
         row, nested = stack.pop()
         placed.add(row.trace_id)
-        out.append(_line(row, nested))
+        out.append(_line(row, nested, here.get(row.origin_trace_id or "")))
         stack.extend((branch, True) for branch in reversed(below.pop(row.trace_id, [])))
     # Replays that name each other as origin have no top; they are listed all the same.
     out.extend(_line(row, False) for row in shown if row.trace_id not in placed)
@@ -145,7 +147,7 @@ def _sort_key(row: TraceRow, sort: Sort) -> tuple[int | str, int, str]:
             return (row.errors, start, row.trace_id)
 
 
-def _line(row: TraceRow, nested: bool) -> TraceLine:
+def _line(row: TraceRow, nested: bool, origin: TraceRow | None = None) -> TraceLine:
     return TraceLine(
         row=row,
         name=trace_name(row.name),
@@ -155,6 +157,7 @@ def _line(row: TraceRow, nested: bool) -> TraceLine:
         source=one_line(PurePath(row.source).name or row.source, "-"),
         is_replay=row.origin_trace_id is not None,
         is_nested=nested,
+        has_own_name=origin is not None and origin.name != row.name,
     )
 
 

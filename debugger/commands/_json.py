@@ -136,7 +136,7 @@ def _result(call: Call) -> dict[str, Any]:
         "result": call.result,
         "input_tokens": call.usage.input_tokens,
         "output_tokens": call.usage.output_tokens,
-        "cost_usd": usd(call.usage.cost_nano_usd),
+        "cost_usd": usd(call.spent_nano_usd),
         "computed_cost": None if computed is None else computed.to_json(),
         "finish_reasons": None if call.finish_reasons is None else list(call.finish_reasons),
         "error": None if call.error is None else call.error.to_json(),

@@ -124,8 +124,8 @@ def comparison_to_json(found: Comparison, left: str, right: str) -> dict[str, An
     from ._json import usd
 
     def side(trace_id: str, totals: dict[str, Any]) -> dict[str, Any]:
-        cost = totals.pop("cost_nano_usd")
-        return {"trace_id": trace_id, **totals, "cost_usd": usd(cost)}
+        cost, saved = totals.pop("cost_nano_usd"), totals.pop("saved_nano_usd")
+        return {"trace_id": trace_id, **totals, "cost_usd": usd(cost), "saved_usd": usd(saved)}
 
     differing = found.differing
     return {

@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
         traces = store.traces()
         if not args.paths and not traces:
             raise DebuggerError("the library is empty", hint="`retrospan load FILE` brings a trace in")
-        if not args.paths and args.trace is None:
+        if not args.paths and args.trace is None and len(traces) > 1:
             raise DebuggerError(
                 f"the library holds {plural(len(traces), 'trace')}", hint="name one with --trace, or a PATH to read"
             )
@@ -77,7 +77,7 @@ def _json(store: Store, traces: list[TraceRow]) -> Iterator[str]:
 
 def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
     from ..analysis.fidelity import OF_AGENTS, trace_fidelity
-    from ..analysis.text import clock, cut, duration, one_line, plural
+    from ..analysis.text import clock, duration, one_line, plural
     from ..analysis.tree import build_forest
 
     width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
@@ -85,15 +85,23 @@ def _text(store: Store, traces: list[TraceRow]) -> Iterator[str]:
         facts = [clock(row.start_unix_nano, with_year=True), duration(row.duration_ns), plural(row.spans, "span")]
         facts += [plural(row.errors, "error")] if row.errors else []
         head = f"{one_line(row.name)}  {(row.service and one_line(row.service)) or ''}".rstrip()
-        yield ("\n" if i else "") + cut(head, width) + "\n"
-        yield cut(f"trace {one_line(row.trace_id)}  {', '.join(facts)}", width) + "\n"
+        yield ("\n" if i else "") + _filled(head, width)
+        yield _filled(f"trace {one_line(row.trace_id)}  {', '.join(facts)}", width)
         calls = store.calls(row.trace_id)
         fidelity = trace_fidelity(store.events(row.trace_id), calls, row.trace_id)
         # A trace without anything of an agent has no state, and nobody misses it.
         if fidelity.level != "exact" and any(call.kind in OF_AGENTS for call in calls):
-            yield cut(f"{fidelity.level}: {one_line('; '.join(fidelity.reasons))}", width) + "\n"
+            yield _filled(f"{fidelity.level}: {one_line('; '.join(fidelity.reasons))}", width)
         for line in tree_lines(build_forest(store.spans(row.trace_id)), width):
             yield line + "\n"
+
+
+def _filled(text: str, width: int) -> str:
+    """What is said of the whole trace, in as many rows as it takes: unlike a row of the tree nothing says it again."""
+    from ..analysis.text import wrap_at
+
+    rows = [text[start:end].rstrip() for start, end in wrap_at(text, width, hang=2)]
+    return "\n  ".join(rows) + "\n"
 
 
 def tree_lines(forest: Forest, width: int) -> Iterator[str]:

@@ -145,9 +145,12 @@ class Draft:
         told = self.attributes.get("openai.api.type")
         if isinstance(told, str):
             return told if told == "responses" else None
-        providers = (self.attributes.get(key) for key in ("gen_ai.provider.name", "gen_ai.system", "ai.model.provider"))
-        is_responses = any(isinstance(name, str) and name.endswith(".responses") for name in providers)
-        return "responses" if is_responses or _RESPONSES.search(self.span.name) else None
+        for key in _PROVIDER_KEYS:
+            if key in self.attributes:
+                name = self.attributes[key]
+                if isinstance(name, str) and name.endswith(".responses"):
+                    return "responses"
+        return "responses" if _RESPONSES.search(self.span.name) else None
 
     def _error(self) -> ErrorInfo | None:
         if self.is_status_of_others:
@@ -158,6 +161,7 @@ class Draft:
         return error
 
 
+_PROVIDER_KEYS: Final = ("gen_ai.provider.name", "gen_ai.system", "ai.model.provider")
 _RESPONSES: Final = re.compile(r"(?i)^(?:open ?ai[. ])?responses?(?: api\b.*)?$|^responses\.")
 """Span names of the calls of OpenAI's responses API, by several instrumentations."""
 

@@ -19,7 +19,7 @@ from ._view import View, text
 from .shapes import messages_of
 
 name: Final = "openlit"
-version: Final = 1
+version: Final = 2
 
 marks: Final = frozenset(("gen_ai.request.is_stream", "gen_ai.sdk.version"))
 scopes: Final = frozenset[str]()
@@ -63,11 +63,14 @@ def _conversation(prompt: str) -> tuple[Message, ...]:
 
 
 def _tool_calls(attributes: Mapping[str, Any]) -> tuple[ToolCallPart, ...]:
-    """Names, ids and arguments, each joined by commas; none where they do not belong together."""
+    """Names, ids and arguments, each joined by commas; none where they do not belong together.
+
+    Arguments are JSON, or printed by Python (Anthropic, of whose calls in one answer only one is written).
+    """
     names, ids, given = (text(attributes.get(f"gen_ai.tool.{field}")) for field in ("name", "call.id", "args"))
     if names is None or ids is None or given is None:
         return ()
-    arguments = parse_json_text(f"[{given}]")
+    arguments = python_value(parse_json_text(f"[{given}]"))
     if not isinstance(arguments, list) or not len(names.split(", ")) == len(ids.split(", ")) == len(arguments):
         return ()
     return tuple(map(ToolCallPart, ids.split(", "), names.split(", "), arguments))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from runtime.messages import Call, CallKind, ErrorInfo, JsonObject, Known, Usage
+from runtime.messages import SERVED_FREE, Call, CallKind, ErrorInfo, JsonObject, Known, Usage
 from runtime.trace import Span
 
 from ..importers import load_text
@@ -18,7 +18,7 @@ from ._view import Promoted, View, text, whole
 from .shapes import messages_of, tool_definitions_of
 
 name: Final = "rejelly"
-version: Final = 1
+version: Final = 2
 
 _EVENTS, _PLACES, _MODEL_CALLS = "rejelly.events", "rejelly.places", "rejelly.model_calls"
 _RESULT, _SEQ, _END_SEQ, _WITHOUT_SPAN = "rejelly.tool_result", "rejelly.seq", "rejelly.seq.end", "rejelly.without_span"
@@ -46,6 +46,7 @@ def promote(view: View) -> Promoted:
     fields = _fields(view.attributes, Known())
     usage: Usage = fields.get("usage", Usage())
     error = fields["error"]
+    is_free = usage.cost_nano_usd is not None and fields.get("served_by") in SERVED_FREE
     return Promoted(
         kind=fields["kind"],
         convention=name,
@@ -56,7 +57,7 @@ def promote(view: View) -> Promoted:
         tool_name=_storable(fields.get("tool_name")),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cost_nano_usd=usage.cost_nano_usd,
+        cost_nano_usd=0 if is_free else usage.cost_nano_usd,
         start_seq=whole(view.attributes.get(_SEQ)),
     )
 

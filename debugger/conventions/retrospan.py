@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from runtime.messages import Call, CallKind, Known
+from runtime.messages import SERVED_FREE, Call, CallKind, Known
 from runtime.trace import Span, call_of_span
 
 from ._view import Promoted, View, text, whole
 
 name: Final = "retrospan"
-version: Final = 1
+version: Final = 2
 
 _FORMAT, _KIND = "retrospan.format", "retrospan.kind"
 _FORMAT_VERSION: Final = 1
@@ -30,6 +30,7 @@ keys: Final = frozenset(
         "gen_ai.usage.output_tokens",
         "retrospan.cost_nano_usd",
         "retrospan.run_id",
+        "retrospan.served_by",
         "retrospan.seq.start",
         "retrospan.origin.trace_id",
     )
@@ -49,6 +50,9 @@ def promote(view: View) -> Promoted:
     error_type = text(get("error.type"))
     if error_type is None and (view.status_code == 2 or "error.type" in view.attributes):
         error_type = "error"
+    cost = whole(get("retrospan.cost_nano_usd"))
+    if cost is not None and get("retrospan.served_by") in SERVED_FREE:
+        cost = 0  # Sums are over what was spent: a replayed answer was paid for in its recording.
     return Promoted(
         kind=_KINDS[get(_KIND, "")],
         convention=name,
@@ -59,7 +63,7 @@ def promote(view: View) -> Promoted:
         tool_name=text(get("gen_ai.tool.name")),
         input_tokens=whole(get("gen_ai.usage.input_tokens")),
         output_tokens=whole(get("gen_ai.usage.output_tokens")),
-        cost_nano_usd=whole(get("retrospan.cost_nano_usd")),
+        cost_nano_usd=cost,
         run_id=text(get("retrospan.run_id")),
         start_seq=whole(get("retrospan.seq.start")),
         origin_trace_id=text(get("retrospan.origin.trace_id")),

@@ -95,7 +95,7 @@ class Follower:
         tails = self._tails.values()
         return Following(
             is_on=is_on,
-            files=sum(tail.mode != "never" for tail in tails),
+            files=sum(tail.is_followed for tail in tails),
             waiting=tuple((tail.path, tail.waits_at) for tail in tails if tail.waits_at is not None),
             not_followed=(*self._too_many, *((tail.path, tail.why) for tail in tails if tail.why)),
             problem=problem,
@@ -127,9 +127,15 @@ class _Tail:
 
     def _restart(self) -> None:
         self.mode, self._done, self._lines, self._head = "new", 0, 0, b""
+        self._is_other = False
         self._inode = -1
         self._marks = (b"", b"")
         self.waits_at = None
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether it is a trace, or empty still, and is looked at again."""
+        return self.mode != "never" and not self._is_other
 
     def has_changed(self) -> bool:
         """Whether there is something to read; a file that is gone may come back."""
@@ -200,6 +206,7 @@ class _Tail:
             return
         form = format_of(head)
         if form is None:
+            self._is_other = True
             self.mode = "whole" if is_text(head) else "never"
         elif form.growth == "values":
             self.mode = "values" if head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{" else "whole"

@@ -48,23 +48,33 @@ class Counts:
 
 
 class Lease:
-    """Bytes that one request holds of the budget. As a context manager it gives them back."""
+    """Bytes that one request holds of the budget. As a context manager it gives them back.
+
+    A request that is gone takes nothing more: what a thread still does for it ends there.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._held = 0
+        self._is_over = False
+        self._lock = threading.Lock()
 
     def grow(self, size: int) -> None:
-        """Hold more. From any thread. Raises Refused where there is no room."""
-        self._budget.take(size)
-        self._held += size
+        """Hold more. From any thread. Raises Refused where there is no room, or the request is gone."""
+        with self._lock:
+            if self._is_over:
+                raise overloaded("the request is gone")
+            self._budget.take(size)
+            self._held += size
 
     def __enter__(self) -> Lease:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._budget.give_back(self._held)
-        self._held = 0
+        with self._lock:
+            self._is_over = True
+            self._budget.give_back(self._held)
+            self._held = 0
 
 
 class Budget:

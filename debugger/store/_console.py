@@ -39,6 +39,12 @@ _MOST_LEVELS: Final = 200
 _EXPLAIN: Final = re.compile(r"\s*explain\b\s*(analyze\b\s*)?(\([^()]*\)\s*)?", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\n\s*LINE (\d+): ?(.*)\n( *)\^", re.DOTALL)
 _NO_TABLE: Final = re.compile(r"Catalog Error: Table with name (.+?) does not exist!", re.DOTALL)
+_ACTS: Final = re.compile(
+    r"\b(write_log|(?:force_)?checkpoint|truncate_duckdb_logs|nextval|(?:enable|disable)_\w+)\"?\s*\(", re.IGNORECASE
+)
+"""Calls of functions that a SELECT may make although they do something. None reaches the data or a file."""
+_NO_CALLS: Final = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Texts and remarks, in which nothing is called."""
 _LOCKS: Final = (
     "set allow_persistent_secrets = false",
     "set max_temp_directory_size = '4GB'",
@@ -284,6 +290,8 @@ class Console:
             )
         if kinds != ["SELECT"]:
             raise SqlError(f"only SELECT and EXPLAIN are answered, not {kinds[0]}", hint="the data is read-only")
+        if (acts := _ACTS.search(_NO_CALLS.sub("''", text))) is not None:
+            raise SqlError(f"{acts[1].lower()}() does something instead of answering", hint="the data is read-only")
 
     def _kinds(self, text: str) -> list[str]:
         try:

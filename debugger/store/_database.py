@@ -36,8 +36,8 @@ _APPEND_ROWS: Final = 2048
 _COMMITTED_ROWS: Final = 122_880
 """Rows that are committed together: as many as DuckDB stores together in memory."""
 _NEW_FILE: Final = "recovery_mode no_wal_writes, row_group_size 20480"
-"""How files are written that are thrown away where they do not come to their end. Of texts, six times as many rows in a
-group, DuckDB's default, do not fit into its memory: they take half as long again to write, and up to 300 MB more."""
+"""How files are written that are thrown away where they do not come to their end. Of whole texts, six times as many
+rows in a group, DuckDB's default, hardly fit into its memory: a load took 350 MB more for them, and longer."""
 _BUILDING: Final = "building"
 _FULL: Final = ("no space left on device", "disk is full")
 """What DuckDB and SQLite say of a full disk, somewhere in what they say."""

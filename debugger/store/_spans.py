@@ -52,6 +52,8 @@ class SpanReader:
             self._texts, self._context = (*texts,), _context(*texts)
         resource, scope_name, scope_version, context_extra = self._context
         pairs = load_text(attributes)
+        values = key_values(pairs)
+        is_each_once = isinstance(pairs, list) and len(pairs) == len(values)
         return Span(
             trace_id=trace_id,
             span_id=span_id,
@@ -62,8 +64,8 @@ class SpanReader:
             end_unix_nano=end,
             status_code=status,
             status_message=message,
-            attributes=key_values(pairs),
-            repeated=earlier_values(pairs),
+            attributes=values,
+            repeated=() if is_each_once else earlier_values(pairs),
             events=span_events(load_text(events)),
             links=span_links(load_text(links)),
             resource=resource,

@@ -70,7 +70,7 @@ class LoadSummary:
 class Store:
     """Spans of any number of files. May be used from several threads; ``load`` from one at a time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, may_have_logs: bool = True) -> None:
         self._database = database
         self._contexts: dict[Context, tuple[int, str]] = {}
         self._known_contexts = KnownContexts()
@@ -78,11 +78,12 @@ class Store:
         self._generation = 0
         self._calls = KeptCalls()
         self._load_lock = Lock()
+        self._may_have_logs = may_have_logs
 
     @classmethod
     def memory(cls) -> Store:
         """An empty store that lives as long as the process."""
-        return cls(Database.in_memory())
+        return cls(Database.in_memory(), may_have_logs=False)
 
     def close(self) -> None:
         """Free the database; the store must not be used after that."""
@@ -143,6 +144,7 @@ class Store:
                 ingest.write_issues()
             finally:
                 self._database.commit()
+                self._may_have_logs |= ingest.logs > 0
                 self._generation += 1
             _, traces = self._database.query("counts")[0]
             orphans = self._orphans() if ingest.logs else []
@@ -170,10 +172,7 @@ class Store:
         return parents_first(self._database.fetch("span_list", SpanRow, {"trace_id": trace_id}, tell))
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
-        """The whole span; several where really different spans share the id.
-
-        Raises: UnknownSpanError.
-        """
+        """The whole span; several where really different spans share the id. Raises UnknownSpanError."""
         which = {"trace_id": trace_id, "span_id": span_id}
         rows = [(*row[:-1], *self._context(trace_id, row[-1])) for row in self._database.query("span_body", which)]
         if any(len(row) < BODY_COLUMNS for row in rows):
@@ -254,15 +253,14 @@ class Store:
     def logs(self, trace_id: str, span_id: str | None = None) -> dict[str, list[LogRecord]]:
         """The log records of a trace, or of one span of it, by span id and in the order of time."""
         out: dict[str, list[LogRecord]] = {}
+        if not self._may_have_logs:  # most files hold none, and each trace would ask
+            return out
         for row in self._database.query("log_list", {"trace_id": trace_id, "span_id": span_id}):
             out.setdefault(row[0] or "", []).append(log_record(*row[1:]))
         return out
 
     def events(self, trace_id: str) -> list[TraceEvent]:
-        """The trace events of a trace, which restore takes.
-
-        Raises: UnknownTraceError.
-        """
+        """The trace events of a trace, which restore takes. Raises UnknownTraceError."""
         calls = self.calls(trace_id)
         with collector_off():
             return events_of(calls)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import events
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.filter import LineFilter
 
 from ..analysis.text import visible
 from .keymap import bindings, key_of
@@ -27,6 +28,7 @@ from .session import Session
 from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
+from .without_color import WithoutColor
 
 _READ_S: Final = 2.0
 """A warning may come from work in the background, between two keys of somebody who types on."""
@@ -75,6 +77,10 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables, for themes that do not have them."""
         return fallback_variables(dark=self.current_theme.dark)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What a line goes through on its way to the terminal."""
+        return (WithoutColor(),) if self.no_color else super().get_line_filters()
 
     def on_mount(self) -> None:
         """Show the list of traces, and what was wrong with the settings."""

@@ -143,9 +143,18 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("filter.clear", "escape", "clear", "clear", "Clear what is typed and go back", show=True),
         _key("filter.complete", "tab", "complete", "complete", "Complete the word with a key or value; again: with the "
              "next one that fits", show=True),
-        _key("filter.rub", "backspace", "rub", "delete", "Delete the last character"),
-        _key("filter.word", "ctrl+w", "rub_word", "delete word", "Delete the last word"),
-        _key("filter.empty", "ctrl+u", "rub_all", "delete all", "Delete everything typed"),
+        _key("filter.left", "left", "cursor_left", "left", "One character to the left"),
+        _key("filter.right", "right", "cursor_right", "right", "One character to the right"),
+        _key("filter.word_left", "ctrl+left,alt+b", "cursor_left_word", "word left", "One word to the left"),
+        _key("filter.word_right", "ctrl+right,alt+f", "cursor_right_word", "word right", "One word to the right"),
+        _key("filter.home", "home,ctrl+a", "home", "start", "To the beginning of the text"),
+        _key("filter.end", "end,ctrl+e", "end", "end", "To the end of the text"),
+        _key("filter.rub", "backspace", "delete_left", "delete", "Delete the character before the caret"),
+        _key("filter.delete", "delete,ctrl+d", "delete_right", "delete on", "Delete the character at the caret"),
+        _key("filter.word", "ctrl+w,alt+backspace", "delete_left_word", "delete word", "Delete the word before the "
+             "caret"),
+        _key("filter.empty", "ctrl+u", "delete_left_all", "delete before", "Delete everything before the caret"),
+        _key("filter.rest", "ctrl+k", "delete_right_all", "delete after", "Delete everything from the caret on"),
     ],
     "trace": [
         _key("trace.before", "b", "restore('before')", "before", "Rebuild the agent's state just before this "
@@ -180,8 +189,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "the recording and its replays in turn"),
         _key("trace.compare", "c", "compare", "compare", "Compare this replay with its recording, or a recording with "
              "its newest replay"),
-        _key("trace.save", "s", "save", "save replay", "Keep this replay: write its trace to a file beside the "
-             "recording; replays that are not saved are gone when Retrospan is left"),
+        _key("trace.save", "s", "save", "save replay", "Keep this replay: in the library, or in a file beside the "
+             "recording (of a bundled sample: in the present folder); replays that are not saved are gone when "
+             "Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
         _key("trace.tab2", "2", "tab('attributes')", "attributes", "Show the span as it was recorded"),
         _key("trace.tab3", "3", "tab('snapshot')", "snapshot", "Show the rebuilt state"),
@@ -310,8 +320,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "that has ended", show=True),
         _key("replay.open", "enter", "open", "open replay", "Open the replay's own trace, once it has ended",
              show=True),
-        _key("replay.save", "s", "save", "save", "Keep the replay: write its trace to a file beside the recording; "
-             "replays that are not saved are gone when Retrospan is left", show=True),
+        _key("replay.save", "s", "save", "save", "Keep the replay: in the library, or in a file beside the recording "
+             "(of a bundled sample: in the present folder); replays that are not saved are gone when Retrospan is "
+             "left", show=True),
     ],
     "compare": [
         _key("compare.next", "n,x", "difference(1)", "next difference", "Go to the next call that differs", show=True),

@@ -14,6 +14,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import Call
 from runtime.trace import Span
 
+from ..analysis.branches import BranchWords
 from ..analysis.places import Places
 from ..analysis.playhead import StateView, Track
 from ..analysis.sql_completion import SqlNames
@@ -181,6 +182,9 @@ class Session(Protocol):
             RestoreError: nothing can be restored from it.
             QueryCancelledError: ``stop_preparing`` was called.
         """
+
+    def branch(self, trace_id: str) -> BranchWords | None:
+        """What a replay is, in words; None for a trace that is none. Reads all its calls. Raises NoRoomError."""
 
     def stop_preparing(self) -> None:
         """End each ``prepare`` that runs. One that only works out states is ended by what it tells."""

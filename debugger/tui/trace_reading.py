@@ -12,9 +12,11 @@ from pathlib import Path
 from runtime.messages import Call
 from runtime.snapshot import Snapshot
 
+from ..analysis.branches import BranchWords, branch_words
 from ..analysis.fidelity import level_of, records_memory, with_conversation
 from ..analysis.places import Places, places_of
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
+from ..analysis.tree import name_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
@@ -136,6 +138,15 @@ class TraceReading(ABC):
         with self._noted_in(self._preparing):
             self.calls(trace_id, lambda done: tell("span", done))
         self._record(trace_id).rebuilt(lambda done: tell("event", done))
+
+    def branch(self, trace_id: str) -> BranchWords | None:
+        """What a replay is, in words; None for a trace that is none."""
+        calls = self.calls(trace_id)
+        run = next((call for call in calls if call.origin_trace_id is not None), None)
+        if run is None or run.origin_trace_id is None or run.origin_span_id is None:
+            return branch_words(calls, None)
+        rows = self._of(run.origin_trace_id).spans(run.origin_trace_id)
+        return branch_words(calls, next((name_of(row) for row in rows if row.span_id == run.origin_span_id), None))
 
     def track(self, trace_id: str) -> Track:
         """The events of a trace. Raises RestoreError."""

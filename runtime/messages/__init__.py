@@ -4,7 +4,7 @@ Everything else speaks it: models and tools of the runtime, the journal, the con
 screens. All types are frozen. Names follow the OpenTelemetry GenAI semantic conventions.
 """
 
-from ._call import Call, CallKind, Mark
+from ._call import SERVED_FREE, Call, CallKind, Mark
 from ._json import Json, JsonObject, canonical_json, json_safe, parse_json_text, read_json
 from ._known import Known
 from ._message import (
@@ -26,6 +26,7 @@ from ._outcome import ErrorInfo, Outcome, OutcomeStatus, Usage
 from ._request import Effect, Request, ToolDefinition, ToolRequest, ValueRequest
 
 __all__ = [
+    "SERVED_FREE",
     "BlobPart",
     "Call",
     "CallKind",

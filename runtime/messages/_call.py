@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ._json import Json, JsonObject
 from ._message import Message
@@ -11,6 +11,9 @@ from ._outcome import ErrorInfo, Usage
 from ._request import Request, ToolDefinition, ToolRequest
 
 CallKind: TypeAlias = Literal["agent", "llm", "tool", "retriever", "embedding", "chain", "other"]
+
+SERVED_FREE: Final = frozenset({"journal", "reused", "supplied"})
+"""Who may have answered a call without spending anything: the values of ``Call.served_by`` that mean so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,21 @@ class Call:
     """What does not stand on the call's own span but was taken from another one of its trace; one reason each."""
     marks: tuple[Mark, ...] = ()
     _request: Request | ToolRequest | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def is_replayed(self) -> bool:
+        """Nobody was asked: the answer came out of a journal, or from the user. What it cost was paid before."""
+        return self.served_by in SERVED_FREE
+
+    @property
+    def spent_nano_usd(self) -> int | None:
+        """What the call itself cost; None where that is not known. ``usage`` says what its answer cost when made."""
+        return 0 if self.is_replayed and self.usage.cost_nano_usd is not None else self.usage.cost_nano_usd
+
+    @property
+    def saved_nano_usd(self) -> int | None:
+        """What its answer cost when it was made, where the call had it for nothing."""
+        return self.usage.cost_nano_usd if self.is_replayed else None
 
     @property
     def duration_ns(self) -> int | None:

@@ -181,14 +181,10 @@ class Snapshot:
             yield depth, frame
             stack.extend((depth + 1, child) for child in reversed(frame.children))
 
-    def entry_counts(self) -> dict[str, int]:
-        """How many journal entries there are of each kind, over all frames."""
-        counts = {"prompt": 0, "tool": 0, "value": 0}
-        for frame in self.frames.values():
-            counts["prompt"] += len(frame.journal.prompt)
-            counts["tool"] += len(frame.journal.tool)
-            counts["value"] += len(frame.journal.value)
-        return counts
+    def entry_count(self) -> int:
+        """How many journal entries there are over all frames."""
+        journals = (frame.journal for frame in self.frames.values())
+        return sum(len(journal.prompt) + len(journal.tool) + len(journal.value) for journal in journals)
 
 
 def worst(levels: Iterable[Level]) -> Level:

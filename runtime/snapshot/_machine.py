@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..journal import AnyRequest, JournalKind
-from ..messages import Json, Outcome
+from ..messages import SERVED_FREE, Json, Outcome
 from ..trace import (
     AgentEnd,
     AgentStart,
@@ -48,9 +48,6 @@ from ._ledger import Ledger
 from ._reasons import parent_ended
 from ._slot import Change, RootFacts, Shelf, Slot
 from ._sums import Sums
-
-_FROM_JOURNAL = frozenset({"journal", "reused", "supplied"})
-"""Who may have answered a model turn without spending anything."""
 
 
 class RestoreMachine(Homes):
@@ -288,7 +285,7 @@ class RestoreMachine(Homes):
             request = request or asked.request
             content_hash = content_hash or asked.content_hash
         self._record(slot, "prompt", content_hash, event, event.outcome, request)
-        if event.served_by not in _FROM_JOURNAL:
+        if event.served_by not in SERVED_FREE:
             usage = event.outcome.usage
             model, provider = (None, None) if request is None else (request.model, request.provider)
             self._sums.spends.append((slot.index, usage, model, provider))

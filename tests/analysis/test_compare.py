@@ -50,6 +50,23 @@ def test_the_same_calls_are_the_same_whenever_and_under_whatever_id_they_ran():
     assert found.left.input_tokens == 20, "what the agent reports repeats its calls"
 
 
+def test_what_only_one_side_has_is_said_in_words_and_replayed_answers_are_saved():
+    failed = replace(AGENT, error=ErrorInfo("error", ""))
+    asked = replace(LEFT[1], usage=Usage(cost_nano_usd=7), served_by="live")
+    left = [failed, asked, LEFT[2], replace(LEFT[3], error=ErrorInfo("Refused", "no\x1b[0m"))]
+    right = [AGENT, replace(asked, served_by="journal"), replace(LEFT[2], end_unix_nano=None), LEFT[3]]
+    found = compare_traces(left, right)
+    text = trace_document(found, "a", "b").text
+    assert "failed in the left one, not in the right one\n      error\n" in text
+    assert "Refused: no␛[0m" in text
+    assert "never ended in the right one, ended in the other" in text
+    assert "[-" not in text
+    assert found.rows[1].status == "same", "what was asked and answered is"
+    assert (found.left.cost_nano_usd, found.left.saved_nano_usd) == (7, None)
+    assert (found.right.cost_nano_usd, found.right.saved_nano_usd) == (0, 7)
+    assert comparison_to_json(found, "a", "b")["right"]["saved_usd"] == 7e-9
+
+
 def test_one_more_call_moves_nothing_else_and_a_change_is_said_word_by_word():
     extra = tool(9, "clock", {}, "noon")
     right = [*LEFT[:2], extra, LEFT[2], llm(4, "18", "It is 19 degrees", 12)]

@@ -98,6 +98,27 @@ def test_what_is_neither_a_file_nor_a_trace_is_called_so(tmp_path: Path, capsys:
     assert "the library holds 2 traces; name one with --trace, or a PATH to read" in said
 
 
+def test_the_only_trace_of_a_library_needs_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = ["--library", str(tmp_path / "library")]
+    one = tmp_path / "one"
+    one.write_bytes(line(span(name="alone")))
+    assert main(["load", str(one), *library]) == 0
+    assert main(["show", *library]) == 0
+    assert "alone" in capsys.readouterr().out
+
+
+def test_what_is_said_of_a_trace_is_never_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["show", str(LANGCHAIN), "--trace", "a59f"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    said = " ".join(row.strip() for row in rows[: rows.index(next(row for row in rows if row.startswith("agent")))])
+    assert "14 spans, 1 error" in said
+    assert "…" not in said
+    assert max(map(len, rows)) <= 60
+
+
 def test_several_paths_and_the_same_one_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other"
     other.write_bytes(line(span()))
@@ -202,10 +223,11 @@ def test_the_tree(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     assert main(["show", str(LANGCHAIN), "--trace", "a59f"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "invoke_agent travel_desk  travel-desk"
-    assert lines[1].startswith("trace a59f3a80754b72e03c49b9badeabda0b")
-    assert lines[2].startswith("inferred: the memory is not recorded; the conversation of the last model call")
-    assert lines[3].startswith("agent     invoke_agent travel_desk")
-    assert lines[7].startswith("├ llm       chat gpt-4o-mini")
+    assert lines[1] == "trace a59f3a80754b72e03c49b9badeabda0b  29 Nov 2026 21:52, 408 ms, 14 spans, 1"
+    assert lines[2] == "  error", "what is said of the whole trace is never cut"
+    assert lines[3].startswith("inferred: the memory is not recorded; the conversation of the last model call")
+    assert lines[5].startswith("agent     invoke_agent travel_desk")
+    assert lines[9].startswith("├ llm       chat gpt-4o-mini")
     assert any(text.startswith("├ tool      execute_tool book_museum  ! ") for text in lines)
     assert lines[-3].startswith("│   ├ tool      execute_tool search_guide") or "search_guide" in lines[-3]
 

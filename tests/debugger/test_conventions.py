@@ -300,6 +300,9 @@ def test_our_own_spans_are_read_by_the_runtime() -> None:
     facts = promote(View.of(own))
     assert (facts.kind, facts.convention, facts.agent_name) == ("agent", "retrospan", "desk")
     assert (facts.run_id, facts.start_seq, facts.origin_trace_id, facts.cost_nano_usd) == ("r1", 4, "1" * 32, 5)
+    for served, spent in (("journal", 0), ("reused", 0), ("live", 5)):
+        own.attributes["retrospan.served_by"] = served
+        assert promote(View.of(own)).cost_nano_usd == spent, served
 
 
 @pytest.mark.parametrize("attributes", [
@@ -318,4 +321,4 @@ def test_the_cheap_test_for_our_own_spans_is_that_of_the_runtime(attributes: dic
 
 def test_the_version_names_every_convention() -> None:
     named = [f"{convention.name}:{convention.version}" for convention in CONVENTIONS]
-    assert VERSION.split(",") == [*named, "twins:5"]
+    assert VERSION.split(",") == [*named, "twins:6"]

@@ -186,6 +186,16 @@ def test_what_cannot_be_followed_says_why(store: Store, tmp_path: Path) -> None:
     assert why == f"more than {MOST_FILES} files are not looked at again and again"
 
 
+def test_a_text_is_not_counted_until_it_is_a_trace(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "trace.jsonl").write_bytes(line(1))
+    notes = tmp_path / "notes"
+    notes.write_text("What I saw.\n")
+    follower = Follower([tmp_path])
+    assert (look(store, follower), follower.following(is_on=True).files) == (1, 1)
+    notes.write_bytes(line(2))
+    assert (look(store, follower), follower.following(is_on=True).files) == (1, 2)
+
+
 def test_a_line_beyond_the_bound_is_said_and_passed_over(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,12 @@ def test_the_new_messages_of_claude_code() -> None:
     assert call.lost == "the answer was not recorded"
 
 
+def test_openlit_prints_the_arguments_of_anthropics_tool_calls() -> None:
+    named = {"gen_ai.tool.name": "f", "gen_ai.tool.call.id": "c1", "gen_ai.tool.args": "{'a': 1}"}
+    call = call_of(span({"gen_ai.operation.name": "chat", "gen_ai.request.is_stream": False} | named))
+    assert parts(call, ToolCallPart, "output_messages") == [ToolCallPart("c1", "f", {"a": 1})]
+
+
 def test_langtrace_writes_an_answers_tool_calls_as_content_and_later_only_their_number() -> None:
     asks = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}]
     told = {"role": "tool", "tool_call_id": "c0", "content": "1"}

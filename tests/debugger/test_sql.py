@@ -332,6 +332,11 @@ def test_what_is_refused_is_said_in_words_of_the_user(console):
         rows(console, "pivot calls on kind using count(*)")
     assert "a PIVOT has to say which columns it makes" in str(fault.value)
     assert rows(console, f"select llm from (pivot calls on kind {fault.value.hint[-19:]} using count(*))")
+    for acts in ("select write_log('x')", "from checkpoint()", 'from "Force_Checkpoint" ()', "from enable_profiling()"):
+        with pytest.raises(SqlError, match=r"\(\) does something instead of answering"):
+            rows(console, acts)
+    said = "select 'checkpoint()', $$nextval('x')$$ -- write_log(1)\n /* checkpoint() */"
+    assert rows(console, said) == [("checkpoint()", "nextval('x')")], "what is only said is not called"
     told = rows(console, "from duckdb_extensions()"), rows(console, "from duckdb_settings()")
     assert str(Path.home() / ".duckdb") not in repr(told)
 

@@ -21,9 +21,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from debugger.receiver import coming, grpc_server
 from debugger.receiver import http as http_module
-from debugger.receiver.check import MOST_MEMBERS
+from debugger.receiver.check import MOST_MEMBERS, inflate
 from debugger.receiver.guard import Guard
 from debugger.receiver.intake import Intake
+from debugger.receiver.otlp import Refused
 
 from .kit import JSON, PROTOBUF, WAIT_S, Memory, json_request, request, server, span
 
@@ -68,6 +69,16 @@ def door() -> Iterator[Door]:
 def post(length: int | str, *more: str, path: str = "/v1/traces") -> bytes:
     lines = [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/x-protobuf"]
     return "\r\n".join([*lines, f"content-length: {length}", *more, "", ""]).encode()
+
+
+def test_a_thread_that_unpacks_for_a_request_that_is_gone_stops_and_takes_no_room() -> None:
+    intake = Intake(Memory(), lambda: None, in_flight=100)
+    with intake.lease() as lease:
+        lease.grow(60)
+    with pytest.raises(Refused, match="gone"):
+        inflate(gzip.compress(b"x" * 50), 1000, lease.grow)
+    with intake.lease() as other:
+        other.grow(100)
 
 
 def test_protobuf_is_kept_as_it_came(door: Door) -> None:

@@ -122,6 +122,11 @@ def test_wrong_words_are_one_line(folder, monkeypatch, capfd):
         assert err.splitlines()[-1].startswith("retrospan: "), err
 
 
+def test_a_rule_for_programs_is_said_to_do_nothing_elsewhere(folder, capfd):
+    assert main(["replay", "missing.otlp.jsonl", "--ignore", "dates"]) == 2
+    assert "--ignore has no effect here: it is for a program" in capfd.readouterr().err
+
+
 def test_nothing_asked_is_said(folder, monkeypatch, capfd):
     record(monkeypatch, "t.otlp.jsonl")
     capfd.readouterr()

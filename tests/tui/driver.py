@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from debugger.tui.app import RetrospanApp
 from debugger.tui.session import Session
+from debugger.tui.widgets.filter_line import FilterLine
 from tests.support.frame import frame
 
 WIDE = (160, 50)
@@ -110,6 +111,13 @@ class Desk:
     def screen(self) -> str:
         """What the user sees."""
         return frame(self.app)
+
+    @property
+    def typed(self) -> str:
+        """What stands in the line that is typed into, which the screen shows."""
+        text = next(line.text for line in self.app.screen.query(FilterLine) if line.is_typed_into)
+        assert f" ▸ {text.rstrip()}" in self.screen, self.screen
+        return text
 
     @property
     def cursor(self) -> str:

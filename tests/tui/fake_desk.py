@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from debugger.analysis.branches import BranchWords
 from debugger.analysis.sql_completion import SqlNames
 from debugger.analysis.sql_view import ResultView, result_view
 from debugger.errors import SqlError
@@ -50,3 +51,12 @@ class FakeDesk:
 
     def stop(self) -> None:
         pass
+
+
+class FakeWords:
+    """The part of a session that puts replays into words: the same for each."""
+
+    words: BranchWords | None = None
+
+    def branch(self, trace_id: str) -> BranchWords | None:
+        return self.words

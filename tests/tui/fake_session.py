@@ -42,7 +42,7 @@ from runtime.messages import (
     Usage,
 )
 from runtime.trace import Span, SpanEvent, SpanLink
-from tests.tui.fake_desk import FakeDesk
+from tests.tui.fake_desk import FakeDesk, FakeWords
 
 T0 = 1_764_424_931_000_000_000  # 29 Nov 2025 14:02:11 UTC.
 MS = 1_000_000
@@ -240,7 +240,7 @@ def diverged_report(job: ReplayJob) -> ReplayReport:
     )  # fmt: skip
 
 
-class FakeSession:
+class FakeSession(FakeWords):
     """Implements ``debugger.tui.session.Session``. Counts its calls; ``gate`` holds a replay or load back."""
 
     def __init__(self, traces: Sequence[TraceRow] | None = None, spans: Sequence[SpanRow] = TRAVEL) -> None:
@@ -410,7 +410,7 @@ class FakeSession:
             snapshot=travel_state(trace_id, None, "after"),
             changes=(change,) if since != position else (),
             since=since,
-            summary="● travel_desk running · 1 model turn, 2 tools in the journal · memory: 2 keys",
+            summary="● travel_desk running · 3 journal entries · memory: 2 keys",
         )
 
     def plan(self, job: ReplayJob, *, priced: bool = False) -> ReplayPlan:

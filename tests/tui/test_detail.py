@@ -62,7 +62,7 @@ def test_json_folds_where_the_cursor_is():
 def test_a_text_is_found_counted_and_unfolded():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "end", "enter", "slash", Typed("number 4"))
-        assert "1 of 8" in desk.line("find ▸ number 4_")
+        assert "1 of 8" in desk.line("find ▸ number 4")
         await desk.press("enter", "n")
         assert "2 of 8" in desk.line("find ▸")
         assert "stop number 40" in desk.screen, "what is folded away opens"
@@ -80,6 +80,11 @@ def test_the_help_can_be_searched():
         await desk.press("enter", "question_mark", "slash", Typed("slowest model"), "enter")
         row = view(desk)._rows[view(desk).cursor]
         assert "slowest model call" in row.line.text
+        await desk.press("escape", "home", "down", "down", "pagedown")
+        page = view(desk).size.height - 1
+        assert (view(desk).scroll_offset.y, view(desk).cursor) == (page, page + 2), "the page turns under the cursor"
+        await desk.press("pageup")
+        assert (view(desk).scroll_offset.y, view(desk).cursor) == (0, 2)
 
     drive(FakeSession(), scene, NARROW)
 

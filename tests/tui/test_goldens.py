@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from debugger.errors import StoreError
 from tests.tui.driver import NARROW, WIDE, Desk, drive, see
 from tests.tui.fake_session import FakeSession, diverged_report
 
@@ -16,6 +17,12 @@ FRAMES = {
     "question": ["enter", "down", "b", "r"],
     "replay-same": ["enter", "r", "enter"],
     "help": ["enter", "question_mark"],
+    "compare": ["space", "c"],
+    "thread": ["enter", "t"],
+    "lineage": ["enter", "H", *"museum", "enter"],
+    "lineage-none": ["enter", "H", *"nowhere", "enter"],
+    "notebook-empty": ["B"],
+    "fork": ["enter", "down", "E"],
 }
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 
@@ -38,6 +45,21 @@ def test_frames(size, golden):
 @SIZES
 def test_an_empty_list(size, golden):
     golden.check(golden_name("list-empty", size), see(FakeSession(traces=[]), size=size))
+
+
+@SIZES
+def test_a_trace_without_spans_and_one_that_cannot_be_read(size, golden):
+    session = FakeSession(spans=[])
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        golden.check(golden_name("trace-empty", size), desk.screen)
+        await desk.back_to_list()
+        session.fail["spans"] = StoreError("the segment is damaged", hint="load the file again")
+        await desk.press("enter")
+        golden.check(golden_name("trace-error", size), desk.screen)
+
+    drive(session, scene, size)
 
 
 @SIZES

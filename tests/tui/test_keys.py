@@ -203,7 +203,7 @@ def test_the_help_begins_with_what_the_signs_mean():
 def test_q_is_a_letter_in_the_filter_also_when_it_comes_at_once_with_the_key_that_opens_it():
     async def scene(desk: Desk) -> None:
         await desk.press(Typed("/q?"))
-        assert "filter ▸ q?_" in desk.screen
+        assert desk.typed == "q?"
         desk.app.post_message(key_event("escape"))
         await desk.press(Typed("/travel"))
         for key in ("enter", "enter", "down"):

@@ -69,9 +69,10 @@ def test_the_memory_before_a_tool_ran():
         next_tool = await look_up(desk, "next tool call")
         before = await look_up(desk, "state just before this")
         await desk.press(next_tool, next_tool, before)
-        assert "state before" in desk.screen
+        assert "state before order_status" in desk.screen
         await desk.press("slash", Typed("memory"), "enter")
-        assert "memory" in desk.screen
+        assert '"seen": ["packed"]' in desk.screen
+        assert '"looks": 1' in desk.screen
 
     with StoreSession([SAMPLES / "order_watch.otlp.jsonl"]) as session:
         drive(session, scene, NARROW)

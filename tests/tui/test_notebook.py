@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 from debugger.analysis.markdown import conversation_markdown, escaped, fenced, notebook_markdown, span_link
+from debugger.importers import LogRecord
 from debugger.store.notebook import Note, Notebook, notebook_beside
 from debugger.tui.app import RetrospanApp
 from debugger.tui.screens.notebook import NotebookScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import notebook_of
 from tests.support.repo import ROOT
-from tests.tui.driver import NARROW, Desk, Typed, drive
+from tests.tui.driver import HANG_S, NARROW, Desk, Typed, drive
 from tests.tui.fake_session import TRAVEL, FakeSession, travel_call
 
 
@@ -42,6 +44,37 @@ def test_findings_are_pinned_edited_moved_deleted_and_exported_by_keys():
         assert f"--trace {'a' * 32} --span {TRAVEL[1].span_id}" in written
 
     drive(FakeSession(), scene, NARROW)
+
+
+class SlowToTell(FakeSession):
+    """The logs of a span, and with them its details, come when the gate opens."""
+
+    details = threading.Event()
+
+    def logs(self, trace_id: str, span_id: str) -> list[LogRecord]:
+        assert self.details.wait(HANG_S)
+        return super().logs(trace_id, span_id)
+
+
+def test_what_is_pinned_belongs_to_its_span_also_while_the_pane_holds_another():
+    session = SlowToTell()
+    session.details.set()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        session.details.clear()
+        await desk.pilot.press("m", "P")
+        await desk.until(lambda: bool(session.notebook.notes()))
+        await desk.pilot.press("enter", "P")
+        await desk.until(lambda: len(session.notebook.notes()) == 2)
+        session.details.set()
+        await desk.settle()
+        whole, line = session.notebook.notes()
+        assert whole.span_id == TRAVEL[1].span_id
+        assert "You are the travel desk" in whole.body
+        assert line.span_id == TRAVEL[0].span_id, "the pane still showed that one"
+
+    drive(session, scene)
 
 
 def test_the_command_of_a_link_opens_the_screen_at_its_span():

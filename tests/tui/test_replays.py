@@ -8,10 +8,15 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from debugger.analysis.branches import BranchWords
+from debugger.replay.model import ReplayJob, ReplayPlan
+from debugger.tui.screens.editor import AskScreen
+from debugger.tui.screens.notes import HelpScreen
 from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
-from tests.tui.driver import NARROW, WIDE, Desk, drive, see
+from runtime.journal import Difference, Question
+from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event, see
 from tests.tui.fake_session import FakeSession, same_report
 
 
@@ -19,7 +24,10 @@ from tests.tui.fake_session import FakeSession, same_report
     ("size", "cases"),
     [
         (WIDE, [("down a r", 2), ("down a escape down r", 2), ("down a 1 r", None), ("r w", None)]),
-        (NARROW, [("down a r", 2), ("down a escape r", None), ("down a escape down tab r", 2)]),
+        (
+            NARROW,
+            [("down a r", 2), ("down a escape r", None), ("down a escape r w", 2), ("down a escape down tab r", 2)],
+        ),
     ],
     ids=["160x50", "80x24"],
 )
@@ -38,6 +46,23 @@ def test_a_replay_starts_from_a_state_only_while_that_can_be_seen(size, cases):
 
 def text_of_dialog(desk: Desk) -> str:
     return desk.app.screen.query_one(QuestionText).document.text
+
+
+def test_the_list_tells_replays_of_one_trace_apart():
+    session = FakeSession()
+    session.words = BranchWords("✎ model, diverged", "fork: ✎ model = gpt-4.1, diverged, 2 calls live")
+
+    async def scene(desk: Desk) -> None:
+        assert "└ ↺ ✎ model, diverged" in desk.screen
+        assert "fork:" not in desk.screen
+        await desk.press("down")
+        assert "↺ fork: ✎ model = gpt-4.1, diverged, 2 calls live" in desk.screen.splitlines()[0]
+        session.rows[-1] = structs.replace(session.rows[-1], name="cheaper")
+        desk.app.screen.on_screen_resume()
+        await desk.settle()
+        assert "└ ↺ cheaper  ✎ model" in desk.screen, "a name that was given stays"
+
+    drive(session, scene, NARROW)
 
 
 def test_the_dialog_follows_its_options():
@@ -223,3 +248,36 @@ def test_a_replay_whose_trace_could_not_be_written_says_so_and_offers_nothing():
 
     drive(session, scene)
     assert session.kept == []
+
+
+def test_a_replay_that_is_planned_too_late_asks_nothing_over_another_page():
+    session = FakeSession()
+    begun, gate = threading.Event(), threading.Event()
+
+    def plan(job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
+        begun.set()
+        assert gate.wait(60)
+        return session.the_plan
+
+    session.plan = plan  # type: ignore[method-assign]
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        desk.app.post_message(key_event("r"))
+        await desk.until(begun.is_set)
+        desk.app.post_message(key_event("question_mark"))
+        await desk.until(lambda: isinstance(desk.app.screen, HelpScreen))
+        gate.set()
+        await desk.settle()
+        assert isinstance(desk.app.screen, HelpScreen)
+        await desk.press("escape")
+        assert isinstance(desk.app.screen, TraceScreen), "nor does it come up later"
+        # What the recording cannot answer is shown with what differs, as text.
+        near = Difference(part="message", path="messages[1]", recorded="check Lyon", actual="check \x1b[2JNice")
+        desk.app.push_screen(AskScreen(Question(kind="llm", name="m", call_id="x", reason="new", request=[],
+                                                proposal=None, differences=(near,))))  # fmt: skip
+        await desk.settle()
+        assert "message messages[1]" in desk.screen
+        assert "check [-Lyon-]{+␛[2JNice+}" in desk.screen
+
+    drive(session, scene, WIDE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import structs
+from textual.events import Paste
 
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
@@ -15,7 +16,7 @@ from tests.tui.fake_session import FakeSession, span_row
 def test_a_search_is_counted_and_gone_through():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "slash", Typed("kind:llm"))
-        assert "5 matches" in desk.line("search ▸ kind:llm_")
+        assert "5 matches" in desk.line("search ▸ kind:llm")
         await desk.press("enter")
         assert "1 of 5" in desk.line("search ▸")
         assert "n next match" in desk.screen.splitlines()[-1]
@@ -88,7 +89,7 @@ def test_a_mistake_is_marked_and_said():
         await desk.press("enter", "slash", Typed("kind:lmm"))
         assert "✗ kind takes one of agent, llm, tool" in desk.screen
         await desk.press("backspace", "backspace", "tab")
-        assert "search ▸ kind:llm _" in desk.screen
+        assert desk.typed == "kind:llm "
 
     drive(FakeSession(), scene)
 
@@ -98,11 +99,11 @@ def test_tab_goes_through_the_candidates():
         await desk.press("enter", "slash", Typed("model:"))
         assert "gpt-4o-mini" in desk.line("tab model:")
         await desk.press("tab")
-        assert "search ▸ model:gpt-4o-mini _" in desk.screen
+        assert desk.typed == "model:gpt-4o-mini "
         await desk.press("tab")
-        assert "search ▸ model:gpt-4.1-nano _" in desk.screen
+        assert desk.typed == "model:gpt-4.1-nano "
         await desk.press("tab")
-        assert "search ▸ model:gpt-4o-mini _" in desk.screen
+        assert desk.typed == "model:gpt-4o-mini "
 
     drive(FakeSession(), scene)
 
@@ -110,9 +111,9 @@ def test_tab_goes_through_the_candidates():
 def test_an_operator_after_a_completed_key_takes_its_place():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "slash", Typed("tok"), "tab", Typed(">5"))
-        assert "search ▸ tokens>5_" in desk.screen
+        assert desk.typed == "tokens>5"
         await desk.press(*["backspace"] * 8, Typed("tok"), "tab", Typed(">=5"))
-        assert "search ▸ tokens>=5_" in desk.screen
+        assert desk.typed == "tokens>=5"
 
     drive(FakeSession(), scene)
 
@@ -240,6 +241,39 @@ def test_the_list_is_filtered_by_keys_and_marks_mistakes():
             line.text = text
         await desk.settle()
         assert "✗ text takes" not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_a_filter_is_edited_at_its_caret():
+    async def scene(desk: Desk) -> None:
+        line = desk.app.screen.query_one(FilterLine)
+        await desk.press("slash", Typed("pollr"), "left", Typed("e"))
+        assert desk.typed == "poller"
+        assert "1 shown" in desk.screen
+        await desk.press("ctrl+a", "delete", "delete", Typed("日本"), "end", Typed("!"))
+        assert desk.typed == "日本ller!"
+        await desk.press("home")
+        at = desk.app.cursor_position.x
+        await desk.press("right")
+        assert desk.app.cursor_position.x == at + 2, "a wide character is two cells"
+        await desk.press("ctrl+k")
+        assert desk.typed == "日"
+        await desk.press("ctrl+e", Typed(" kind two"), "ctrl+w")
+        assert desk.typed == "日 kind "
+        await desk.press("ctrl+left", "ctrl+u")
+        assert desk.typed == "kind "
+        desk.app.screen.focused.post_message(Paste("\x1b[31mred\u202e\nsecond line"))
+        await desk.settle()
+        assert line.text == "\x1b[31mred\u202ekind ", "kept as it is, its first line"
+        assert "filter ▸ ␛[31mred\ufffdkind" in desk.screen
+        line.text = "x" * 490
+        desk.app.screen.focused.post_message(Paste("y" * 100))
+        await desk.settle()
+        assert line.text == "x" * 490 + "y" * 10
+        line.text = "source:travel"
+        await desk.press("home", Typed("tok"), "tab")
+        assert desk.typed == "tokens>source:travel", "what is before the caret is completed"
 
     drive(FakeSession(), scene)
 

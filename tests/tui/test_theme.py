@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from textual.color import Color
 from textual.theme import Theme
 
 from debugger.tui.theme import DARK, LIGHT
+from tests.support.frame import strips
+from tests.tui.driver import Desk, drive
+from tests.tui.fake_session import FakeSession
 
 GROUNDS = {"cursor", "cursor-blurred", "scrollbar", "scrollbar-background"}
 READABLE = 4.5
@@ -34,3 +39,19 @@ def test_every_text_can_be_read_wherever_it_stands(theme: Theme):
         for ground in grounds if name not in GROUNDS else ():
             ratio = contrast(Color.parse(colour), Color.parse(ground))
             assert ratio >= (SEEN if name == "line" else READABLE), f"{name} on {ground}: {ratio:.2f}"
+
+
+def test_without_colours_no_colour_is_sent_and_the_carets_are_seen(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def scene(desk: Desk) -> None:
+        seen = []
+        for keys in (("slash", "x", "backspace"), ("escape", "enter"), ("r",), ("escape", "ctrl+p"), ("escape", "Q")):
+            await desk.press(*keys)
+            sent = "".join(strip.render(desk.app.console) for strip in strips(desk.app))
+            codes = {int(code) for found in re.findall(r"\x1b\[([0-9;]*)m", sent) for code in found.split(";") if code}
+            assert codes <= set(range(10)), f"{keys}: only looks, no colours"
+            seen.append(7 in codes)
+        assert seen == [True, False, False, True, True], "a caret or a choice is reversed"
+
+    drive(FakeSession(), scene)

@@ -20,7 +20,7 @@ from ...whole_file import whole_file
 from ..keymap import FIRST, bindings, remapped
 from ..latest import AskingScreen
 from ..widgets.drawn import Drawable, HasAscii, OneLine, Run, key_for
-from ..widgets.filter_line import FilterLine
+from ..widgets.filter_line import FilterField, FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 
@@ -100,7 +100,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         focused = self.focused
         taken: set[str] = set()
         nodes: Sequence[object] = focused.ancestors_with_self if focused is not None else [self]
-        if isinstance(focused, FilterLine):
+        if isinstance(focused, FilterField):
             nodes = [focused]  # Every other key is a letter of what is typed.
             taken = set() if focused.completes else {"tab"}
         found: list[Binding] = []
@@ -114,7 +114,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         if len(self.panes()) < 2:
             found = [binding for binding in found if binding.id != "screen.next"]
         for line in self.query(KeyLine):
-            line.offer(found, _typing_keys(ALWAYS) if isinstance(focused, FilterLine | TextArea) else ALWAYS)
+            line.offer(found, _typing_keys(ALWAYS) if isinstance(focused, FilterField | TextArea) else ALWAYS)
 
     def offered(self, binding: Binding) -> Binding | None:
         """The binding as the key line shows it now; None where it does not."""
@@ -164,7 +164,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         """Say which match it is; the line closes when nothing is looked for."""
         for line in self.query("#find").results(FilterLine):
             line.right = (Run(event.view.match_text + " ", "warning"),)
-            if not event.view.needle and not line.has_focus:
+            if not event.view.needle and not line.is_typed_into:
                 line.text = ""
                 line.remove_class("-open")
 

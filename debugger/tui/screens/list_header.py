@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
+from typing import Final
 
+from ...analysis.branches import BranchWords
 from ...analysis.text import one_line, plural
 from ...importers import Following
 from ...receiver.status import Status
 from ..widgets.drawn import Drawable, Run
+
+_ROOMY: Final = 110
+"""Cells from which on the header has room for how much is listed beside what the replay under the cursor is."""
+
+
+def title_pieces(title: str, branch: BranchWords | None, width: int) -> Iterable[Drawable]:
+    """What is listed, and what the replay under the cursor is, which goes first where both do not fit."""
+    if branch is not None:
+        yield Run(f"   ↺ {branch.long}", "good")
+    if branch is None or width >= _ROOMY:
+        yield Run(f"   {title}", "dim")
 
 
 def receiver_pieces(status: Status, key: str) -> Iterable[Drawable]:
@@ -44,8 +57,15 @@ def following_pieces(files: Following, key: str) -> Iterable[Drawable]:
         yield Run(f"  {said}{more}", "dim")
 
 
-def empty_text(is_library: bool, key: Callable[[str], str]) -> tuple[str, ...]:
-    """What to do where there is no trace; ``key`` says how a binding's key is written."""
+def empty_text(is_library: bool, key: Callable[[str], str], files: Following | None, notes: int) -> tuple[str, ...]:
+    """What to do where there is no trace.
+
+    Args:
+        is_library: the library is shown, no files.
+        key: how a binding's key is written.
+        files: how following the files stands.
+        notes: how many notes on the input there are.
+    """
     if is_library:
         return (
             "The library is empty.",
@@ -55,11 +75,22 @@ def empty_text(is_library: bool, key: Callable[[str], str]) -> tuple[str, ...]:
             "retrospan FILE …       opens a file or folder without the library",
             "retrospan demo         opens the sample traces that come with Retrospan",
         )
+    waiting = () if files is None else files.waiting
+    odd = f"{key('traces.issues')} shows what was odd in the input; " if notes else ""
     return (
         "There are no traces here.",
+        *(f"{one_line(PurePath(path).name)} {_awaited(line)}" for path, line in waiting[:_MOST_WAITING]),
         "",
         "retrospan FILE …     opens a file or folder of OpenTelemetry traces",
         "retrospan demo       opens the sample traces that come with Retrospan",
         "",
-        f"{key('traces.issues')} shows what was odd in the input; {key('app.quit')} leaves.",
+        f"{odd}{key('app.quit')} leaves.",
     )
+
+
+_MOST_WAITING: Final = 5
+"""Unfinished files that an empty list names."""
+
+
+def _awaited(line: int) -> str:
+    return f"ends within line {line:,}, which is read once its rest is there." if line else "is empty."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from ...analysis.problem import problem_of
@@ -19,9 +21,12 @@ class PinningScreen(PaneScreen):
 
     _pinning: Latest[Note, int] | None = None
 
-    def pin(self, session: Session, note: Note) -> None:
-        """Keep a note; says when it is kept."""
-        self._pinning = Latest(self, "pin", partial(_add, session), self._pinned, self._not_pinned)
+    def pin(self, session: Session, note: Note, read: Callable[[], str] | None = None) -> None:
+        """Keep a note; says when it is kept.
+
+        Args: read: gives the body, beside the screen's loop, where it is not in the note.
+        """
+        self._pinning = Latest(self, "pin", partial(_add, session, read), self._pinned, self._not_pinned)
         self._pinning.ask(note)
 
     def _pinned(self, note: Note, _: int) -> None:
@@ -31,5 +36,5 @@ class PinningScreen(PaneScreen):
         self.say(problem_of(error, "").sentence, warning=True)
 
 
-def _add(session: Session, note: Note) -> int:
-    return session.notebook.add(note)
+def _add(session: Session, read: Callable[[], str] | None, note: Note) -> int:
+    return session.notebook.add(note if read is None else replace(note, body=read()[:MOST_PINNED]))

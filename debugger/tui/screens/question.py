@@ -50,15 +50,16 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
     Args:
         plan: the plan of the job, which holds for every choice made here: the answers at other cuts follow from it.
         job: what is proposed. Its span is the only cut that can be chosen.
+        is_whole: the whole trace is proposed first, as the state at the cut is out of sight.
         span_name: what the screen calls that span.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
 
-    def __init__(self, plan: ReplayPlan, job: ReplayJob, span_name: str | None) -> None:
+    def __init__(self, plan: ReplayPlan, job: ReplayJob, span_name: str | None, *, is_whole: bool = False) -> None:
         super().__init__()
         self.plan = plan
-        self.job = job
+        self.job = replace(job, span_id=None) if is_whole else job
         # A fork begins at its cut, and the whole recording answers: there is nothing to choose.
         self._cut = None if job.edits else job.span_id
         self._span_name = span_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,17 +12,15 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
-from ...analysis.attributes import attributes_document
-from ...analysis.conversation import conversation, document_of
+from ...analysis.branches import ENDED
 from ...analysis.critical import CriticalPath, critical_path
 from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.request_view import events_document, request_document
 from ...analysis.rhythm import Rhythm, rhythm_of
 from ...analysis.text import duration, plural, width_of
 from ...analysis.timeline import Axis, zoomed
 from ...analysis.traces import branches_text, trace_facts, trace_name
-from ...analysis.tree import Forest, build_forest, context_growth
+from ...analysis.tree import Forest, build_forest
 from ...store.rows import TraceRow
 from ..keymap import bindings
 from ..latest import Latest
@@ -36,6 +34,7 @@ from ..widgets.playhead_line import PlayheadLine
 from ..widgets.timeline import Timeline, timeline_axis
 from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
+from .explaining import SpanQuestion, explained
 from .notes import NotesScreen, issues_document
 from .reading import Reading
 from .thread import ThreadScreen
@@ -45,13 +44,6 @@ from .trace_search import TraceSearch
 from .trace_time import TraceTime, no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
-_ENDED = {
-    "done": "complete",
-    "past_cut": "came to its cut",
-    "diverged": "diverged",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 
 NARROW = 110
 """Below this many cells one pane is shown at a time."""
@@ -69,16 +61,6 @@ class TraceModel:
     """The span that started last."""
     ended: str
     """How a replay ended, in a word; empty for a recording and where it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanQuestion:
-    """Which span the detail pane should explain."""
-
-    span_id: str
-    index: int
-    """Its place in the forest."""
-    forest: Forest = field(repr=False)
 
 
 class TraceScreen(TraceSearch, TraceTime, TraceFindings):
@@ -275,8 +257,8 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         if self.row.origin_trace_id is None or not len(forest):
             return ""
         for span in self._session.span(self.row.trace_id, forest.rows[0].span_id):
-            if (ended := span.attributes.get(_ENDED_KEY)) in _ENDED:
-                return _ENDED[str(ended)]
+            if (ended := span.attributes.get(_ENDED_KEY)) in ENDED:
+                return ENDED[str(ended)]
         return "unfinished" if self.row.unfinished else ""
 
     def _find_family(self, trace_id: str) -> tuple[TraceRow, ...]:
@@ -335,24 +317,14 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._details.ask(SpanQuestion(forest.rows[event.index].span_id, event.index, forest))
 
     def _find_details(self, wanted: SpanQuestion) -> dict[Tab, Document]:
-        trace_id, forest = self.row.trace_id, wanted.forest
-        call = self._session.call(trace_id, wanted.span_id)
-        before = forest.previous(wanted.index, "llm") if call.kind == "llm" else None
-        previous = None if before is None else self._session.call(trace_id, forest.rows[before].span_id)
-        spans = self._session.span(trace_id, wanted.span_id)
-        marks = forest.marks_of(wanted.index)
-        growth = context_growth(forest, wanted.index) if call.kind == "llm" else ()
-        return {
-            "conversation": document_of(conversation(call, previous, growth), marks),
-            "attributes": attributes_document(spans, marks),
-            "request": request_document(call),
-            "events": events_document(spans, self._session.logs(trace_id, wanted.span_id)),
-        }
+        return explained(self._session, self.row.trace_id, wanted)
 
-    def _show_details(self, _: SpanQuestion, documents: dict[Tab, Document]) -> None:
+    def _show_details(self, wanted: SpanQuestion, documents: dict[Tab, Document]) -> None:
+        self.explained = wanted
         self.detail.put(documents)
 
-    def _no_details(self, _: SpanQuestion, error: Exception) -> None:
+    def _no_details(self, wanted: SpanQuestion, error: Exception) -> None:
+        self.explained = wanted
         document = problem_document(problem_of(error, "this span could not be read"))
         self.detail.put({"conversation": document, "attributes": document})
 

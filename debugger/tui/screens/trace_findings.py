@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...analysis.traces import trace_name
 from ...analysis.tree import name_of
 from ...store.notebook import Note
+from .explaining import SpanQuestion, conversation_text
 from .exports import ExportingScreen
 from .lineage import LineageScreen
 from .pinning import MOST_PINNED
@@ -13,6 +16,9 @@ from .trace_base import TraceBase
 
 class TraceFindings(ExportingScreen, TraceBase):
     """The part of a trace's screen that follows phrases and pins."""
+
+    explained: SpanQuestion | None = None
+    """The span that the detail pane holds; it comes a moment after the cursor."""
 
     def action_where(self) -> None:
         """Follow what is looked for in the text, or the line under the cursor; on the timeline ask for a phrase."""
@@ -23,18 +29,25 @@ class TraceFindings(ExportingScreen, TraceBase):
         self.app.push_screen(LineageScreen(self._session, self.row, phrase, at, self.go_to_span))
 
     def action_pin(self) -> None:
-        """Pin the text under the cursor, or the span."""
-        span = self.timeline.selected
-        if span is None:
+        """Pin the text under the cursor, or the span with what is said in it."""
+        view, forest = self.detail.view, self.timeline.forest
+        if not len(forest):
             return
-        view = self.detail.view
-        in_text = self.focused is view and bool(text := view.text_here)
-        title = f"{name_of(span)} in {trace_name(self.row.name)}"
-        # A span says itself what it was about: the note holds what the pane shows of it.
-        body = text if in_text else self.detail.document("conversation").text
-        self.pin(self._session, Note(kind="text" if in_text else "span", title=title, body=body[:MOST_PINNED],
-                                     source=self._session.opened_as(self.row), trace_id=self.row.trace_id,
-                                     span_id=span.span_id))  # fmt: skip
+        wanted = SpanQuestion(forest.rows[self.timeline.index].span_id, self.timeline.index, forest)
+        in_text = self.focused is view and bool(view.text_here)
+        if in_text and self.explained is not None:
+            wanted = self.explained  # the pane may still hold the span that the cursor was on before
+        span = wanted.forest.rows[wanted.index]
+        note = Note(
+            kind="text" if in_text else "span",
+            title=f"{name_of(span)} in {trace_name(self.row.name)}",
+            body=view.text_here[:MOST_PINNED] if in_text else "",
+            source=self._session.opened_as(self.row),
+            trace_id=self.row.trace_id,
+            span_id=span.span_id,
+        )
+        read = partial(conversation_text, self._session, self.row.trace_id, wanted)
+        self.pin(self._session, note, None if in_text else read)
 
     def action_export(self) -> None:
         """Ask what to write, and write it."""

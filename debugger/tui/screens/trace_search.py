@@ -186,7 +186,7 @@ class TraceSearch(TraceBase):
             line.right = (Run(self._counted(answer) + " ", "warning"),)
         else:
             line.right = ()
-        line.set_class(bool(line.text) or line.has_focus, "-open")
+        line.set_class(bool(line.text) or line.is_typed_into, "-open")
         self.offer_keys()
 
     def _counted(self, answer: SearchAnswer) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeAlias, cast
 
 from runtime.messages import Call, Json
 from runtime.snapshot import RestoreError
@@ -73,6 +73,10 @@ class StateAnswer:
     document: Document = field(repr=False)
 
 
+PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
+"""The job, what the screen calls its span, and whether the whole trace is proposed first."""
+
+
 class TraceTime(TraceBase):
     """The time travel part of a trace's screen."""
 
@@ -96,7 +100,7 @@ class TraceTime(TraceBase):
         self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
             self, "fork", self._find_choices, self._edit, self._no_choices
         )
-        self._plan: Latest[tuple[ReplayJob, str | None], ReplayPlan] = Latest(
+        self._plan: Latest[PlanQuestion, ReplayPlan] = Latest(
             self, "plan", self._find_plan, self._ask_first, self._no_plan
         )
 
@@ -322,12 +326,12 @@ class TraceTime(TraceBase):
         if self._restore.is_awaited:
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
-        cut = self.shown_cut
-        self._ask_plan(self._job(cut), cut.name if cut else None)
+        cut = self.cut
+        self._ask_plan(self._job(cut), cut.name if cut else None, is_whole=self.shown_cut is None)
 
-    def _ask_plan(self, job: ReplayJob, name: str | None) -> None:
+    def _ask_plan(self, job: ReplayJob, name: str | None, *, is_whole: bool = False) -> None:
         self._begin_reading()
-        self._plan.ask((job, name))
+        self._plan.ask((job, name, is_whole))
 
     def action_fork(self) -> None:
         """Choose what to change at the span under the cursor."""
@@ -371,13 +375,13 @@ class TraceTime(TraceBase):
         self._end_reading()
         self.say(problem_of(error, "").sentence, warning=True)
 
-    def _find_plan(self, wanted: tuple[ReplayJob, str | None]) -> ReplayPlan:
+    def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
         with suppress(RestoreError):  # which the plan says in its own words
             self._session.prepare(self.row.trace_id, self._reading.tell)
         return self._session.plan(wanted[0], priced=True)
 
-    def _ask_first(self, wanted: tuple[ReplayJob, str | None], plan: ReplayPlan) -> None:
-        job, name = wanted
+    def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
+        job, name, is_whole = wanted
         self._end_reading()
         if not self.is_current:
             # The user has gone on to another page, where enter means something else.
@@ -388,9 +392,9 @@ class TraceTime(TraceBase):
                 rows = {row.span_id: row for row in self.timeline.forest.rows}
                 self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
 
-        self.app.push_screen(QuestionScreen(plan, job, name), start)
+        self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
 
-    def _no_plan(self, _: tuple[ReplayJob, str | None], error: Exception) -> None:
+    def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
         self._end_reading()
         document = problem_document(problem_of(error, "no replay could be planned"))
         self.app.push_screen(NotesScreen("error", document))

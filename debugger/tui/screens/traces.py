@@ -27,11 +27,13 @@ from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
 from .filtering import answered, told_at_its_place
 from .judging import Judging
-from .list_header import empty_text, following_pieces, receiver_pieces
+from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
 from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
+_OF_TRACES = frozenset(f"traces.{what}" for what in ("open", "filter", "sort", "compare", "numbers"))
+"""Keys that are offered where there is a trace."""
 _RATE_AFTER = 0.2
 """Seconds before a rate means something."""
 
@@ -103,7 +105,7 @@ class TracesScreen(MarkingScreen):
         """Program, what is loaded, how far loading has come."""
         table = self.query_one(TraceList)
         yield Run(" Retrospan", "strong")
-        yield Run(f"   {list_title(table.traces)}", "dim")
+        yield from title_pieces(list_title(table.traces), table.branch_here, self.size.width)
         how = table.arrangement
         if not how.wanted.is_empty:
             searching = ", searching…" if self._bodies.is_running else ""
@@ -148,6 +150,8 @@ class TracesScreen(MarkingScreen):
             return binding if is_temporary and binding.id == "traces.remove" else None
         if binding.id == "traces.receive" and self._receives:
             return replace(binding, description="stop receiving")
+        if binding.id in _OF_TRACES and not self._loading and not self.query_one(TraceList).traces:
+            return None
         if binding.id != "traces.cancel":
             return super().offered(binding)
         if self._loading:
@@ -180,6 +184,7 @@ class TracesScreen(MarkingScreen):
             self._files = files
             if is_other:
                 self._list.ask(None)  # What was waited for is an input note from now on, or no longer.
+            self._say_empty()
             self.draw_header()
         if version != self._version:
             self._version = version
@@ -237,7 +242,7 @@ class TracesScreen(MarkingScreen):
     def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
         rows, self._issues = found
         table = self.query_one(TraceList)
-        table.empty_text = ("Loading…",) if self._loading else empty_text(self._session.is_library, self.key)
+        self._say_empty()
         table.show(rows)
         self._draw()
         if self._opens_first and self.is_current and table.selected is not None:
@@ -248,10 +253,23 @@ class TracesScreen(MarkingScreen):
             if not self.open_trace(trace_id, span_id):
                 self.say(f"There is no trace whose id begins with {trace_id}.", warning=True)
 
+    def _say_empty(self) -> None:
+        """Say what to do where the list shows nothing."""
+        table = self.query_one(TraceList)
+        said = empty_text(self._session.is_library, self.key, self._files, len(self._issues))
+        table.empty_text = ("Loading…",) if self._loading else said
+        if not table.lines:
+            table.refresh()
+
     def _failed(self, _: None, error: Exception, what: str = "the traces could not be listed") -> None:
         self.app.push_screen(NotesScreen("error", problem_document(problem_of(error, what))))
 
     # Keys.
+
+    def on_drawn_moved(self) -> None:
+        """The header says what the replay under the cursor is."""
+        if self.query_one(TraceList).branches:
+            self.draw_header()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click opens."""

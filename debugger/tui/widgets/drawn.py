@@ -320,8 +320,14 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
         if event.chain == 2:
             self.post_message(self.Opened(self, row))
 
-    def _page(self) -> int:
-        return max(self.size.height - 1, 1)
+    def _turn(self, pages: int) -> None:
+        """Scroll by a page, one row of which stays, and take the cursor along."""
+        height = max(self.size.height, 1)
+        by = pages * max(height - 1, 1)
+        top = min(max(self.scroll_offset.y + by, 0), max(self.row_total - height, 0))
+        # At once: the cursor's own scrolling asks where the page is.
+        self.scroll_to(y=top, animate=False, immediate=True)
+        self.cursor = min(max(self.cursor + by, top), top + height - 1)
 
     def action_cursor_up(self) -> None:
         """One row up."""
@@ -333,11 +339,11 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_page_up(self) -> None:
         """One page up."""
-        self.cursor -= self._page()
+        self._turn(-1)
 
     def action_page_down(self) -> None:
         """One page down."""
-        self.cursor += self._page()
+        self._turn(1)
 
     def action_first(self) -> None:
         """To the first row."""

@@ -6,37 +6,161 @@ Below it, while it has the focus, stands what is wrong with the text, or how it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
+from rich.highlighter import Highlighter
+from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.message import Message
-from textual.reactive import reactive
-from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input
 
 from ...analysis.filter_language import Completion, FilterError
-from ...analysis.text import visible
+from ...analysis.text import visible, width_of
 from ..keymap import bindings
-from .drawn import Drawable, OneLine, Run, key_for
+from .drawn import Drawable, Look, OneLine, Run, forget_styles, key_for
+from .safe_area import stand_in
 
 _OPERATORS: Final = (":", "=", ">", "<", "!")
-_LONGEST = 500
+_LONGEST: Final = 500
 """Characters that a text may have: nobody types more, and pasted documents are no filters."""
+_PRIVATE: Final = 0x100000
+"""Of the private use area: where hostile characters stand while a text is edited, each one cell wide."""
 
 
-class FilterLine(OneLine, can_focus=True):
-    """Edits a short text from its end.
+def _away(text: str) -> str:
+    """The text with hostile characters put where the field neither obeys nor drops them."""
+    if visible(text) is text:
+        return text
+    return "".join(chr(_PRIVATE + ord(c)) if ord(c) <= 0xFFFF and visible(c) != c else c for c in text)
 
-    Args:
-        label: what the text is for.
-        complete: how the text can go on; None offers nothing.
-    """
+
+def _back(text: str) -> str:
+    return "".join(chr(ord(char) - _PRIVATE) if ord(char) >= _PRIVATE else char for char in text)
+
+
+class FilterField(Look, Input, inherit_bindings=False):
+    """The field of a ``FilterLine``: the caret, and what moves it and deletes at it, are Textual's."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("filter")
 
-    text: reactive[str] = reactive("")
-    """What is typed so far."""
+    def __init__(self, line: FilterLine) -> None:
+        super().__init__(compact=True, select_on_focus=False, highlighter=_Shown(self))
+        self.cursor_blink = False
+        self._line = line
+        self.mistake: FilterError | None = None
+        self._offered: tuple[Completion, int, str] | None = None
+        """The completion that was used last, which of its candidates, and the text before the caret that it gave."""
+
+    def notify_style_update(self) -> None:
+        """The theme or a pseudo class changed."""
+        super().notify_style_update()
+        forget_styles(self)
+
+    def watch_selection(self) -> None:
+        """How the text can go on depends on where the caret is."""
+        if self.has_focus:
+            self._line.draw_hint()
+
+    @property
+    def completes(self) -> bool:
+        """True where words can be completed."""
+        return self._line.complete is not None
+
+    @property
+    def before(self) -> str:
+        """The text before the caret."""
+        return _back(self.value[: self.cursor_position])
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put a text in the place of another: of a pasted one its first line, and no more than there is room for."""
+        room = _LONGEST - len(self.value) + abs(end - start)
+        lines = text.lstrip("\r\n").splitlines()
+        super().replace(_away(lines[0][: max(room, 0)]) if lines else "", start, end)
+
+    def on_key(self, event: events.Key) -> None:
+        """An operator takes the place of the one that a completion has just given."""
+        typed = event.character or ""
+        given = self._offered[2] if self._offered is not None else ""
+        if not given or given != self.before or given[-1] not in _OPERATORS or typed not in _OPERATORS:
+            return
+        if given[-1] + typed not in (">=", "<="):
+            event.stop()
+            event.prevent_default()
+            self.replace(typed, self.cursor_position - 1, self.cursor_position)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take the first line of what is pasted."""
+        event.stop()
+        event.prevent_default()
+        self.replace(event.text, *self.selection)
+
+    def action_keep(self) -> None:
+        """Keep the text and go on."""
+        self._line.leave(is_kept=True)
+
+    def action_clear(self) -> None:
+        """Clear the text and go back."""
+        self.value = ""
+        self._line.leave(is_kept=False)
+
+    def action_complete(self) -> None:
+        """Complete the word before the caret; again: with the next candidate.
+
+        Where nothing fits, the key is left to the screen.
+        """
+        if self._line.complete is None:
+            raise SkipAction
+        used, here = self._offered, self.before
+        if used is not None and used[2] == here and len(used[0].candidates) > 1:
+            offered, choice = used[0], (used[1] + 1) % len(used[0].candidates)
+            here = here[: offered.start]
+        else:
+            offered, choice = self._line.complete(here), 0
+        if not offered.candidates:
+            raise SkipAction
+        completed = offered.apply(here, choice)
+        if completed.endswith(" ") and self.value[self.cursor_position :].startswith(" "):
+            completed = completed[:-1]
+        self._offered = (offered, choice, completed)
+        self.replace(completed, 0, self.cursor_position)
+
+
+class _Shown(Highlighter):
+    """Shows stand-ins for hostile characters, one for one, and marks what is wrong."""
+
+    def __init__(self, field: FilterField) -> None:
+        self._field = field
+
+    def __call__(self, text: str | Text) -> Text:
+        shown = Text("".join(map(stand_in, _back(self._field.value))), no_wrap=True, overflow="ignore", end="")
+        self.highlight(shown)
+        return shown
+
+    def highlight(self, text: Text) -> None:
+        """Mark the mistake."""
+        if (wrong := self._field.mistake) is not None:
+            text.stylize(self._field.style("error"), wrong.start, wrong.end)
+
+
+class FilterLine(Widget):
+    """Edits a short text.
+
+    Args:
+        label: what the text is for.
+        complete: how a text that ends at the caret can go on; None offers nothing.
+    """
+
+    DEFAULT_CSS = """
+    FilterLine { height: auto; layout: grid; grid-size: 3; grid-rows: 1; }
+    FilterLine > * { display: none; }
+    FilterLine.-open > * { display: block; }
+    FilterLine > .-hint { column-span: 3; width: 1fr; }
+    FilterLine > .-hint.-empty { display: none; }
+    FilterLine > FilterField { background-tint: transparent; }
+    """
 
     class Changed(Message):
         """The text changed. Handler: ``on_filter_line_changed``."""
@@ -73,127 +197,95 @@ class FilterLine(OneLine, can_focus=True):
         self, label: str = "filter", complete: Callable[[str], Completion] | None = None, *, id: str | None = None
     ) -> None:
         super().__init__(id=id)
-        self._label = label
-        self._complete = complete
-        self._mistake: FilterError | None = None
-        self._hint: tuple[Drawable, ...] = ()
-        self._offered: tuple[Completion, int, str] | None = None
-        """The completion that was used last, which of its candidates, and the text that it gave."""
+        self.complete = complete
+        self._indent = len(label) + 4
+        self._label = OneLine()
+        self._label.pieces = (Run(f" {label} ▸ ", "key"),)
+        self._field = FilterField(self)
+        self._right = OneLine()
+        self._hint = OneLine(classes="-hint -empty")
+        self._right_width = -1
+        self.right = ()
+
+    def _begin(self) -> None:
+        """Mount what it is made of: most screens are left without a filter, and would wait for it when they open."""
+        if not self._field.is_attached:
+            self.mount(self._label, self._field, self._right, self._hint)
 
     @property
-    def completes(self) -> bool:
-        """True where words can be completed."""
-        return self._complete is not None
+    def text(self) -> str:
+        """What is typed so far. Setting it puts the caret at the end."""
+        return _back(self._field.value)
+
+    @text.setter
+    def text(self, text: str) -> None:
+        if not text and not self.text:
+            return
+        self._begin()
+        self._field.value = _away(text)[:_LONGEST]
+        self._field.cursor_position = len(self._field.value)
+
+    @property
+    def right(self) -> tuple[Drawable, ...]:
+        """What stands at the right edge."""
+        return self._right.pieces
+
+    @right.setter
+    def right(self, pieces: tuple[Drawable, ...]) -> None:
+        self._right.pieces = pieces
+        width = sum(width_of(piece.text) for piece in pieces)
+        if width != self._right_width:  # To set it anew lays the whole screen out again.
+            self._right_width = width
+            self.styles.grid_columns = f"{self._indent} 1fr {width}"
+
+    @property
+    def is_typed_into(self) -> bool:
+        """True while the keys go here."""
+        return self._field.has_focus
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Let the keys go to the field."""
+        self._begin()
+        self._field.focus(scroll_visible)
+        return self
+
+    def leave(self, *, is_kept: bool) -> None:
+        """Tell the screen that the user is done."""
+        self.post_message(self.Left(self, is_kept))
 
     def show_mistake(self, mistake: FilterError | None) -> None:
         """Mark what is wrong with the text, or that nothing is."""
-        self._mistake = mistake
-        self._draw()
+        self._field.mistake = mistake
+        self._field.refresh()
+        self.draw_hint()
 
-    def watch_text(self, text: str) -> None:
-        """Draw, and tell the screen."""
-        self._mistake = None
-        self._draw()
-        self.post_message(self.Changed(self, text))
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell the screen."""
+        event.stop()
+        self.show_mistake(None)
+        self.post_message(self.Changed(self, _back(event.value)))
 
-    def on_focus(self) -> None:
-        """Show where typing goes."""
-        self._draw()
+    def on_descendant_focus(self) -> None:
+        """Say how the text can go on."""
+        self.draw_hint()
 
-    def on_blur(self) -> None:
-        """See ``on_focus``."""
-        self._draw()
+    def on_descendant_blur(self) -> None:
+        """See ``on_descendant_focus``."""
+        self.draw_hint()
 
-    def _draw(self) -> None:
-        self._hint = self._hint_pieces() if self.has_focus else ()
-        self.styles.height = 2 if self._hint else 1
-        self.pieces = (
-            Run(f" {self._label} ▸ ", "key"), *self._text_pieces(), Run("_" if self.has_focus else "", "strong")
-        )  # fmt: skip
-        self.refresh()
-
-    def _text_pieces(self) -> tuple[Drawable, ...]:
-        mistake = self._mistake
-        if mistake is None:
-            return (Run(visible(self.text)),)
-        wrong = self.text[mistake.start : mistake.end]
-        return (
-            Run(visible(self.text[: mistake.start])),
-            Run(visible(wrong), "error"),
-            Run(visible(self.text[mistake.end :])),
-        )
+    def draw_hint(self) -> None:
+        """Write the line below the field, which is there while it says something."""
+        self._hint.pieces = self._hint_pieces() if self.is_typed_into else ()
+        self._hint.set_class(not self._hint.pieces, "-empty")
 
     def _hint_pieces(self) -> tuple[Drawable, ...]:
-        offered = Completion(0, ()) if self._complete is None else self._complete(self.text)
-        if self._mistake is not None and self.text and not offered.candidates:
-            return (Run(" " * (len(self._label) + 4)), Run(f"✗ {visible(self._mistake.message)}", "error"))
+        offered = Completion(0, ()) if self.complete is None else self.complete(self._field.before)
+        indent, mistake = Run(" " * self._indent), self._field.mistake
+        if mistake is not None and self.text and not offered.candidates:
+            return (indent, Run(f"✗ {visible(mistake.message)}", "error"))
         if not offered.candidates and not offered.hint:
             return ()
         words = "  ".join(word.strip() for word in offered.candidates[:40])
         hint = f"{offered.hint}   " if offered.hint else ""
         key = Run(f"{key_for(self, 'filter.complete')} ", "key") if offered.candidates else Run("")
-        return (Run(" " * (len(self._label) + 4)), Run(hint, "dim"), key, Run(words, "dim"))
-
-    def render_line(self, y: int) -> Strip:
-        """The text, and below it the hint; cost: O(pieces)."""
-        return self.strip(self._hint, self.size.width) if y == 1 else super().render_line(y)
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Keys that are typed are no bindings of anything else."""
-        return character is not None and character.isprintable()
-
-    def on_key(self, event: events.Key) -> None:
-        """Take everything that can be printed."""
-        if event.is_printable and event.character:
-            event.stop()
-            event.prevent_default()
-            self.text = (self._before(event.character) + event.character)[:_LONGEST]
-
-    def _before(self, typed: str) -> str:
-        """The text that a key is put after: an operator takes the place of the one that a completion has just given."""
-        was_completed = self._offered is not None and self._offered[2] == self.text
-        if not was_completed or self.text[-1:] not in _OPERATORS or typed not in _OPERATORS:
-            return self.text
-        return self.text if self.text[-1] + typed in (">=", "<=") else self.text[:-1]
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Take the first line of what is pasted."""
-        event.stop()
-        self.text = (self.text + event.text.partition("\n")[0])[:_LONGEST]
-
-    def action_keep(self) -> None:
-        """Keep the text and go on."""
-        self.post_message(self.Left(self, is_kept=True))
-
-    def action_clear(self) -> None:
-        """Clear the text and go back."""
-        self.text = ""
-        self.post_message(self.Left(self, is_kept=False))
-
-    def action_complete(self) -> None:
-        """Complete the word; again: with the next candidate. Where nothing fits, the key is left to the screen."""
-        if self._complete is None:
-            raise SkipAction
-        used = self._offered
-        if used is not None and used[2] == self.text and len(used[0].candidates) > 1:
-            offered, choice = used[0], (used[1] + 1) % len(used[0].candidates)
-            before = self.text[: offered.start]
-        else:
-            offered, choice, before = self._complete(self.text), 0, self.text
-        if not offered.candidates:
-            raise SkipAction
-        completed = offered.apply(before, choice)
-        self._offered = (offered, choice, completed)
-        self.text = completed
-
-    def action_rub(self) -> None:
-        """Delete the last character."""
-        self.text = self.text[:-1]
-
-    def action_rub_word(self) -> None:
-        """Delete the last word."""
-        self.text = self.text.rstrip().rpartition(" ")[0]
-
-    def action_rub_all(self) -> None:
-        """Delete everything."""
-        self.text = ""
+        return (indent, Run(hint, "dim"), key, Run(words, "dim"))

@@ -51,10 +51,11 @@ class SafeArea(TextArea):
 
         Each is one character, so that the cursor stands where the document says; tabs stay tabs.
         """
-        return Text("".join(map(_shown, self.document.get_line(line_index))), end="", no_wrap=True)
+        return Text("".join(map(stand_in, self.document.get_line(line_index))), end="", no_wrap=True)
 
 
-def _shown(char: str) -> str:
+def stand_in(char: str) -> str:
+    """One character for a hostile one, any other as it is."""
     char = char.translate(_BACK)
     shown = char if char == "\t" else visible(char)
     return shown if len(shown) == 1 else _REPLACEMENT

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from ...analysis.branches import BranchWords
 from ...analysis.document import Style
-from ...analysis.text import cost, fit, plural
+from ...analysis.text import cost, fit, plural, width_of
 from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
 from ...store.rows import TraceRow
 from .drawn import Drawable, Drawn, Run, key_for
@@ -39,6 +40,8 @@ class TraceList(Drawn):
         """Ids of marked traces, in the order in which they were marked."""
         self.fidelity: Mapping[str, str] = {}
         """How faithful each trace is that has been judged."""
+        self.branches: Mapping[str, BranchWords] = {}
+        """The replays in words, as far as they have been read."""
 
     def show(self, traces: Sequence[TraceRow]) -> None:
         """Show these traces, keeping the cursor on its trace."""
@@ -57,9 +60,9 @@ class TraceList(Drawn):
         """False where its column has no room."""
         return any(name == "fidelity" for name, _, _ in self.columns(self._row_width))
 
-    def show_fidelity(self, fidelity: Mapping[str, str]) -> None:
-        """Show how faithful the traces are."""
-        self.fidelity = fidelity
+    def show_judged(self, fidelity: Mapping[str, str], branches: Mapping[str, BranchWords]) -> None:
+        """Show how faithful the traces are, and what the replays are."""
+        self.fidelity, self.branches = fidelity, branches
         self.refresh()  # The words are part of the rows' keys; the cursor may be out of view, and stays there.
 
     def mark(self, trace_id: str) -> None:
@@ -85,6 +88,12 @@ class TraceList(Drawn):
         """The trace under the cursor; None on the heading of a group."""
         line = self.lines[self.cursor] if self.cursor < len(self.lines) else None
         return line.row if isinstance(line, TraceLine) else None
+
+    @property
+    def branch_here(self) -> BranchWords | None:
+        """What the replay under the cursor is; None on a recording."""
+        row = self.selected
+        return None if row is None else self.branches.get(row.trace_id)
 
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
@@ -141,8 +150,9 @@ class TraceList(Drawn):
         """The trace as it is now, and whether it is marked."""
         line = self.lines[row]
         if isinstance(line, GroupLine):
-            return line, False, ""
-        return line, line.row.trace_id in self.marked, self.fidelity.get(line.row.trace_id, "")
+            return line, False, "", None
+        trace_id = line.row.trace_id
+        return line, trace_id in self.marked, self.fidelity.get(trace_id, ""), self.branches.get(trace_id)
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
@@ -164,6 +174,10 @@ class TraceList(Drawn):
             room = cells - len(sign.text)
             if trace.unfinished and room > 2:
                 return (sign, Run("◌ ", "warning"), Run(fit(line.name, room - 2), "strong"))
+            if (words := self.branches.get(trace.trace_id)) is not None:
+                # Below its recording a replay of the same name is told by what it is.
+                name = "" if line.is_nested and not line.has_own_name else f"{line.name}  "
+                return (sign, Run(name, "strong"), Run(fit(words.short, max(room - width_of(name), 0))))
             return (sign, Run(fit(line.name, room), "dim" if line.is_replay else "strong"))
         if name == "errors":
             return (Run(fit(f"✗{trace.errors:,}" if trace.errors else "", cells), "error"),)
