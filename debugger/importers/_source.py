@@ -99,8 +99,9 @@ def iter_sources(
         check: called for each file, and some megabytes apart while sources are opened and read.
     """
     for path, is_named in iter_files(paths, note):
-        check()
-        if not wanted(path):
+        is_wanted = wanted(path)
+        check()  # after it: who is asked knows then which file is left out, and that those before are whole
+        if not is_wanted:
             continue
         if path == "-":
             yield from _from_stream("-", sys.stdin.buffer, Counter(None, check), True, note)

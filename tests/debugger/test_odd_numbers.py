@@ -158,3 +158,15 @@ def test_a_fault_of_a_reader_costs_its_file_and_is_told(tmp_path: Path, monkeypa
     assert summary.skipped == (lost,)
     assert lost.reason.startswith("not read to its end; reading it failed (OverflowError: too large)")
     assert "nothing is known of it" in odd.reason
+
+
+@pytest.mark.parametrize("start", [2**63 - 1, -(2**63) + 1])
+def test_a_store_that_holds_such_a_time_already_is_listed_and_asked(tmp_path: Path, start: int) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line(span()))
+    with Store.memory() as store:
+        store.load([tmp_path])
+        store._database.execute(f"update spans set start_unix_nano = {start}")
+        assert [row.start_unix_nano for row in store.traces()] == [start]
+        with store.console() as console:
+            _, pieces = console.run("select started from spans")
+            assert [row for piece in pieces for row in piece] == [(None,)]
