@@ -48,8 +48,7 @@ class Track:
             return self.span_ids[position], "after"
         if position + 1 < len(self) and self.edges[position + 1] == 1:
             return self.span_ids[position + 1], "before"
-        # Something has only begun: as far as a replay is concerned, nothing has happened since before it.
-        return (self.span_ids[position], "before") if position and self.edges[position] == 1 else None
+        return None
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

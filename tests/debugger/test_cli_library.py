@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from debugger.analysis.progress import progress_text
 from debugger.cli import main
-from debugger.commands._progress import Progress, progress_text
+from debugger.commands._progress import Progress
 from debugger.store import LoadProgress
 from tests.support.repo import ROOT
 

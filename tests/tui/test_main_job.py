@@ -39,7 +39,7 @@ def test_a_span_is_read_restored_and_replayed(size):
         await desk.press("b")
         assert "state before chat gpt-4o-mini" in desk.screen
         assert narrow or "2 model turns and 3" in desk.screen
-        assert "● travel_desk  ◌ running  ◆1 ▲2  memory: 2 keys" in desk.screen
+        assert "● travel_desk  ◌ running  ◆1 ▲3  memory: 2 keys" in desk.screen
         await desk.press("a")
         assert "state after chat gpt-4o-mini" in desk.screen
         await desk.press("r")
@@ -277,7 +277,7 @@ def test_traces_can_be_used_while_the_rest_is_loading():
 
     async def scene(desk: Desk) -> None:
         await desk.until(lambda: "poller" in desk.screen)
-        assert "loading travel.jsonl: 12 spans, 50 % of 977 KB" in desk.screen
+        assert "reading: 50 % of 977 KB, 12 spans   travel.jsonl" in desk.screen
         await desk.pilot.press("enter")
         await desk.until(lambda: "book_museum" in desk.screen)
         await desk.pilot.press("escape")
@@ -294,7 +294,7 @@ def test_a_trace_that_is_wanted_before_it_is_there_opens_once_it_is():
     session.load_gate = threading.Event()
 
     async def scene(desk: Desk) -> None:
-        await desk.until(lambda: "loading travel.jsonl" in desk.screen)
+        await desk.until(lambda: "12 spans   travel.jsonl" in desk.screen)
         await desk.pilot.press("enter")
         session.rows = travel_traces()[:1]
         session.load_gate.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -13,7 +14,8 @@ from textual.message import Message
 from ...analysis.filter_fields import TRACE_FIELDS, complete, trace_filter, trace_values
 from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.text import one_line, plural, size
+from ...analysis.progress import progress_text
+from ...analysis.text import one_line, plural
 from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
 from ...importers import Following
 from ...receiver.status import Status
@@ -34,8 +36,6 @@ from .trace import TraceScreen
 
 _OF_TRACES = frozenset(f"traces.{what}" for what in ("open", "filter", "sort", "compare", "numbers"))
 """Keys that are offered where there is a trace."""
-_RATE_AFTER = 0.2
-"""Seconds before a rate means something."""
 
 
 class LoadMoved(Message):
@@ -125,11 +125,8 @@ class TracesScreen(MarkingScreen):
         done = self._progress
         if done is None:
             return "loading…"
-        text = f"loading {one_line(done.path)}: {plural(done.spans, 'span')}"
-        if done.bytes_total:
-            text += f", {min(done.bytes_done * 100 // done.bytes_total, 100)} % of {size(done.bytes_total)}"
-        took = self._clock() - self._began
-        return f"{text}, {plural(round(done.spans / took), 'span')}/s" if took > _RATE_AFTER else text
+        # The name comes last: a narrow header has no room for it.
+        return f"{progress_text(done, self._clock() - self._began)}   {one_line(PurePath(done.path).name)}"
 
     def header_right(self) -> Iterable[Drawable]:
         """The notes on the input."""
