@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from runtime.trace import as_float
-
 _MAX_DEPTH: Final = 100
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _LONE: Final = re.compile("[\ud800-\udfff]")
@@ -46,7 +44,10 @@ def any_value_of(value: Any, depth: int = 0) -> dict[str, Any]:
 
 def float_of(value: float) -> float | str:
     """A number, or the text by which OTLP/JSON writes what JSON has no number for."""
-    value = as_float(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        return "Infinity" if value > 0 else "-Infinity"
     if value != value:
         return "NaN"
     return value if abs(value) != float("inf") else "Infinity" if value > 0 else "-Infinity"

@@ -24,7 +24,7 @@ from ._events import (
 )
 from ._file import TraceFileWriter, read_events, read_spans
 from ._merge import merge_versions
-from ._otlp import as_float, decode_value, encode_attributes, encode_request, encode_span
+from ._otlp import decode_value, encode_attributes, encode_request, encode_span
 from ._own import call_of_span, is_own_span
 from ._points import content_hash_of, events_of, outcome_of
 from ._span import Span, SpanEvent, SpanLink
@@ -55,7 +55,6 @@ __all__ = [
     "TraceEvent",
     "TraceFileWriter",
     "ValueTaken",
-    "as_float",
     "call_of_span",
     "content_hash_of",
     "decode_value",

@@ -45,7 +45,7 @@ def encode_attributes(attributes: Mapping[str, Json]) -> list[dict[str, Any]]:
     return [{"key": key, "value": encode_value(value)} for key, value in attributes.items()]
 
 
-def as_float(value: float | str) -> float:
+def _float(value: float | str) -> float:
     """A number, also as text, as a float; one that is too large for that is infinite. Raises ValueError, TypeError."""
     try:
         return float(value)
@@ -62,7 +62,7 @@ def decode_value(value: Json) -> Json:
         case "intValue" | "int_value":
             return int(item)
         case "doubleValue" | "double_value":
-            return as_float(item) if item is not None else None
+            return _float(item) if item is not None else None
         case "bytesValue" | "bytes_value":
             return base64.b64decode(item)
         case "arrayValue" | "array_value":
