@@ -61,6 +61,7 @@ def _info(args: Namespace) -> int:
                 "files": facts.files,
                 "missing_files": list(facts.missing_files),
                 "outdated_files": facts.outdated_files,
+                "set_aside": list(facts.set_aside),
             }
         )
     else:
@@ -83,6 +84,12 @@ def _info_lines(facts: LibraryFacts) -> list[str]:
     if facts.outdated_files:
         number = plural(facts.outdated_files, "file")
         lines.append(f"outdated   {number}, read by an older version; `retrospan library rebuild` reads them again")
+    if facts.set_aside:
+        number = plural(len(facts.set_aside), "request")
+        lines.append(f"set aside  {number} that could not be brought in; `retrospan load FILE` tries again:")
+        lines += [f"  {visible(path)}" for path in facts.set_aside[:_SHOWN]]
+        more = len(facts.set_aside) - _SHOWN
+        lines += [f"  and {more} more"] if more > 0 else []
     return lines
 
 

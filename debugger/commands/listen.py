@@ -100,10 +100,10 @@ class _Json:
 
 
 class _Plain:
-    """Lines for a log: the start, changes of state, new problems, and now and then the counts."""
+    """Lines for a log: the start, changes of state, new problems, what is set aside, and now and then the counts."""
 
     def __init__(self) -> None:
-        self._said: tuple[str, str] = ("", "")
+        self._said: tuple[str, str, int] = ("", "", 0)
         self._next = 0.0
         self._last = ""
 
@@ -112,7 +112,7 @@ class _Plain:
             self.say(f"listening on {status.where()}, into {status.library}")
             if status.note:
                 self.say(status.note)
-        key, now = (status.state, status.problem), time.monotonic()
+        key, now = (status.state, status.problem, status.set_aside), time.monotonic()
         line = status.line()
         if self._last and line != self._last and (key != self._said or now >= self._next):
             self.say(line)
@@ -137,7 +137,9 @@ class _Terminal(_Plain):
             self.say(f"listening on {status.where()}, into {status.library}; Ctrl-C stops")
             if status.note:
                 self.say(status.note)
-        self._said = (status.state, status.problem)
+        if status.set_aside > self._said[2]:
+            self.say(status.last_set_aside)  # a line that is overwritten may be too short for it
+        self._said = (status.state, status.problem, status.set_aside)
         width = _columns()
         sys.stderr.write(f"\r\x1b[K{visible(status.line())[: width - 1]}")
         if status.state == "stopped":

@@ -99,6 +99,10 @@ class Ingest:
     ) -> None:
         self.taken = 0
         """Spans in the library by now."""
+        self.set_aside = 0
+        """Requests that could not be brought in."""
+        self.last_set_aside = ""
+        """Where the last one of them is, and why."""
         self._pause = PAUSE_S
         self._folder = folder
         self._close_files = close_files
@@ -150,6 +154,9 @@ class Ingest:
         copying = sum(said.get("copied", 0) for said in answers) / _COPIED_A_SECOND
         self._pause = 0 if waiting else max(0 if taken >= _MANY else PAUSE_S, copying)
         self.taken += taken
+        for path, reason in (row for said in answers for row in said.get("set_aside", ())):
+            self.set_aside += 1
+            self.last_set_aside = f"{path}: {reason}"
         await self._staff(waiting, taken)
         self._on_problem(_line(problem, answers[0].get("untidy")))
         return problem is None

@@ -173,6 +173,8 @@ class Listener:
             grpc=self._grpc,
             library=str(self._options.library),
             in_library=0 if self._ingest is None else self._ingest.taken,
+            set_aside=0 if self._ingest is None else self._ingest.set_aside,
+            last_set_aside="" if self._ingest is None else self._ingest.last_set_aside,
             spans_per_second=self._rate.at(time.monotonic(), counts.get("spans", 0)),
             problem=problem,
             note=self._note,

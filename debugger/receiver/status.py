@@ -32,6 +32,10 @@ class Status:
     in_library: int = 0
     """Spans that can be seen by now, those left of earlier runs among them."""
     spans_per_second: float = 0.0
+    set_aside: int = 0
+    """Acknowledged requests that could not be brought in since the start."""
+    last_set_aside: str = ""
+    """Where the last one of them is, and why."""
     problem: str = ""
     note: str = ""
     """What was found or is missing at the start."""
@@ -61,6 +65,8 @@ class Status:
             parts.append(f"{plural(self.rejected, 'record')} not readable")
         if self.refused:
             parts.append(f"{plural(self.refused, 'request')} refused")
+        if self.set_aside:
+            parts.append(f"{plural(self.set_aside, 'request')} set aside ({self.last_set_aside})")
         if self.problem:
             parts.append(self.problem)
         return f"{self.state}: {', '.join(parts)}"

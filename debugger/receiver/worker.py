@@ -53,6 +53,8 @@ class Worker:
             self._library = self._library or Library.open(self._folder)
             summary = self._library.take_spool(share=(share, of))
             said = {"spans": summary.spans, "copied": summary.copied, "waiting": summary.waiting}
+            if summary.set_aside:
+                said["set_aside"] = [[row.path, row.reason] for row in summary.set_aside]
         except Exception as fault:  # noqa: BLE001 (the border: the receiver shows it, and goes on receiving)
             said = {"error": _told(fault)}
         if self._untidy:

@@ -308,6 +308,10 @@ class Catalog:
             values = (row.path, row.line, row.reason)
             self.execute("insert into issue (path, line, reason) values (?, ?, ?)", values)
 
+    def drop_issues(self, path: str) -> None:
+        """What was odd about a file is so no more."""
+        self.execute("delete from issue where path = ?", (path,))
+
     # What users say.
 
     def removed(self) -> dict[str, int]:

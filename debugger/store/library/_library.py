@@ -25,10 +25,11 @@ from ._catalog import Catalog
 from ._compact import compact
 from ._files import READER, Scan, is_there
 from ._load import LibrarySummary, Load, as_given, summary_of
-from ._pack import ENDINGS, is_pack, pack
+from ._pack import pack
 from ._place import Place, library_folder
 from ._rebuild import RebuildSummary, rebuild
 from ._segments import Segments
+from ._take import Taking, waiting_in
 from ._work import Workshop
 
 _TAKEN_AT_ONCE: Final = 32 << 20
@@ -53,6 +54,8 @@ class LibraryFacts:
     """Files that are not where they were, or not as large. What they brought is in the segments only."""
     outdated_files: int
     """Files that an older version has read; a rebuild reads them again."""
+    set_aside: tuple[str, ...]
+    """Files with one request each that could not be brought in from the spool, and was not loaded since."""
 
 
 class LibraryReader(Store):
@@ -195,7 +198,7 @@ class Library:
         """Bring in the closed spool files that are not in the library yet, oldest first, as one segment.
 
         Where there is much, some are left waiting. The files stay. What makes few of many is left to ``tidy``, so that
-        what came is seen before.
+        what came is seen before. A request that cannot be brought in is set aside, and the others get in without it.
 
         Args:
             share: which of how many shares of the files, where several processes take at the same time.
@@ -204,14 +207,17 @@ class Library:
         Raises: LibraryError: the library cannot be written.
         """
         with self._saying_what_failed(), self._catalog() as catalog:
-            closed = [path for path in self.spool.iterdir() if path.name.endswith(ENDINGS) and not is_pack(path)]
-            waiting = sorted(path for path in closed if not catalog.is_taken(path))
-            mine = waiting[share[0] :: share[1]]
-            sizes = accumulate((path.stat().st_size for path in mine), initial=0)
-            paths = [path for path, before in zip(mine, sizes, strict=False) if before < _TAKEN_AT_ONCE]
-        left = len(mine) - len(paths)
-        with self._workshop() as workshop:
-            return replace(self._load(paths, "spool", None, cancelled, workshop), waiting=left)
+            whole, parts = waiting_in(self._place, catalog)
+            # Of what is being looked for something odd only one process takes, and what came meanwhile goes first.
+            mine = [whole[share[0] :: share[1]], parts if share[0] == 0 else []]
+            now = [_first_of(files, _TAKEN_AT_ONCE) for files in mine]
+
+            def load(paths: Sequence[Path]) -> LibrarySummary:
+                with self._workshop() as workshop:
+                    return self._load(paths, "spool", None, cancelled, workshop)
+
+            found = Taking(self._place, catalog, load, cancelled or (lambda: False)).run(*now)
+        return replace(found, waiting=found.waiting + sum(map(len, mine)) - sum(map(len, now)))
 
     def tidy(self, *, is_behind: bool = False) -> bool:
         """Make few segments and spool files of many small ones. To be called between takings of the spool.
@@ -316,7 +322,13 @@ class Library:
                 files=len(files),
                 missing_files=tuple(file.path for file in files if file.kind != "stream" and not is_there(file)),
                 outdated_files=sum(file.reader != READER for file in files),
+                set_aside=self._set_aside({file.path for file in files}),
             )
+
+    def _set_aside(self, loaded: set[str]) -> tuple[str, ...]:
+        folder = self._place.set_aside
+        files = map(str, folder.iterdir()) if folder.exists() else ()
+        return tuple(sorted(path for path in files if path not in loaded))
 
     @contextmanager
     def _saying_what_failed(self) -> Iterator[None]:
@@ -326,3 +338,9 @@ class Library:
             raise LibraryError.from_system(self.folder, fault) from fault
         except (duckdb.OperationalError, duckdb.FatalException, sqlite3.Error) as fault:
             raise library_fault(self.folder, fault) from fault
+
+
+def _first_of(files: list[Path], most: int) -> list[Path]:
+    """Files up to the one that makes them more than so many bytes."""
+    sizes = accumulate((path.stat().st_size for path in files), initial=0)
+    return [path for path, before in zip(files, sizes, strict=False) if before < most]

@@ -34,6 +34,8 @@ class LibrarySummary(LoadSummary):
     """Spool files that are left for the next taking."""
     copied: int = 0
     """Spans of older segments that had to be copied, since more of their traces came."""
+    set_aside: tuple[IssueRow, ...] = ()
+    """Requests of the spool that could not be brought in: where they are now, and why."""
 
 
 class Load:
@@ -95,6 +97,8 @@ class Load:
             read = self._scan.ids() if self._scan.kind == "spool" else ingest.read_files
             for file in self._scan.files(position, read - {half_read}):
                 self._catalog.add_file(file)
+                if Path(file.path).parent == self._place.set_aside:
+                    self._catalog.drop_issues(file.path)  # it could be brought in after all
             self._catalog.add_issues(ingest.issues)
 
     def _take_over(self, work: Work) -> None:

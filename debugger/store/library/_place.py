@@ -14,6 +14,7 @@ CATALOG: Final = "library.sqlite"
 _SEGMENTS: Final = "segments"
 _SPOOL: Final = "spool"
 _KEPT: Final = "replays"
+_SET_ASIDE: Final = "set-aside"
 
 
 def library_folder() -> Path:
@@ -35,6 +36,8 @@ class Place:
         self.segments = folder / _SEGMENTS
         self.spool = folder / _SPOOL
         self.kept = folder / _KEPT
+        self.set_aside = folder / _SET_ASIDE
+        """Requests of the spool that could not be brought in. Made with the first one."""
 
     def is_empty(self) -> bool:
         """Whether there is nothing at all where the library would lie.

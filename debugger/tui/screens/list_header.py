@@ -36,6 +36,8 @@ def receiver_pieces(status: Status, key: str) -> Iterable[Drawable]:
         yield Run(f"  {plural(status.spans, 'span')} received{rate}", "dim")
     else:
         yield Run(f"   receiver: {status.state}…", "warning")
+    if status.set_aside:
+        yield Run(f"   {plural(status.set_aside, 'request')} set aside", "warning")
     if status.problem:
         yield Run(f"   {one_line(status.problem)}", "warning")
 
