@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.command import Provider
 from textual.filter import LineFilter
 
-from ..analysis.text import visible
+from ..analysis.text import plural, visible
 from .keymap import bindings, key_of
 from .keys_in_turn import KeysInTurn
 from .palette import KeyCommands
@@ -69,6 +69,8 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         self._start = start
         self.register_theme(DARK)
         self.register_theme(LIGHT)
+        self._told_unsaved: set[str] = set()
+        """Replays that the user is leaving behind knowingly."""
         self._settings = settings or Settings()
         self.keys = self._settings.keys
         self.set_keymap(dict(self.keys))
@@ -150,6 +152,20 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
             self._settings.remember_theme("dark" if self.current_theme.dark else "light")
         except OSError as fault:
             self.notify(visible(f"The theme is not remembered: {fault}"), severity="warning", markup=False)
+
+    async def action_quit(self) -> None:
+        """Leave; where replays would go as well that nobody saved, only when asked once more."""
+        lists = [screen for screen in self.screen_stack if isinstance(screen, TracesScreen)]
+        unsaved = {trace_id for screen in lists for trace_id in screen.temporary()}
+        if unsaved <= self._told_unsaved:
+            await super().action_quit()
+            return
+        self._told_unsaved = unsaved
+        save, leave = key_of("trace.save", self.keys), key_of("app.quit", self.keys)
+        many = plural(len(unsaved), "replay")
+        self.notify(
+            f"{many} not saved: {save} on a replay saves it. {leave} once more leaves, without saving.", markup=False
+        )
 
     def action_interrupt(self) -> None:
         """Many people press Ctrl+C to leave; in a terminal program it is too easily pressed by mistake."""

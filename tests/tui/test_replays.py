@@ -141,6 +141,20 @@ def test_a_replay_can_be_saved_and_where_is_said():
     assert session.kept == ["d" * 32] * 2
 
 
+def test_leaving_takes_replays_that_nobody_saved_only_when_asked_twice():
+    session = FakeSession()
+    session.temporary = {"d" * 32}
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "q")
+        assert "1 replay not saved: s on a replay saves it. q once more leaves" in " ".join(desk.screen.split())
+        assert desk.app.return_code is None
+        await desk.pilot.press("q")
+        assert desk.app.return_code == 0
+
+    drive(session, scene)
+
+
 def test_a_recording_is_not_saved_again():
     session = FakeSession()
     assert "a file already" in " ".join(see(session, ["enter", "s"]).split())

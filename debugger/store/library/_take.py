@@ -130,6 +130,9 @@ class Taking:
         if not at:
             return []
         stem, ending = _named(path.name)
+        for left in self.place.spool.glob(f".{stem}*{_NEW}"):
+            # Of a process that died here. One that lives is refused its rename, and tries again.
+            left.unlink(missing_ok=True)
         parts = [path.with_name(f"{stem}{side}{ending}") for side in _SIDES]
         for part, piece in zip(parts, (content[:at], content[at:]), strict=True):
             new = part.with_name(f".{part.name}.{os.getpid()}{_NEW}")

@@ -281,6 +281,11 @@ class TracesScreen(MarkingScreen):
         elif self._loading:
             self._opens_first = True
 
+    def temporary(self) -> list[str]:
+        """The replays of this session that are not kept."""
+        rows = self.query_one(TraceList).traces
+        return [row.trace_id for row in rows if row.origin_trace_id and self._session.is_temporary(row.trace_id)]
+
     def lists(self, trace_id: str) -> bool:
         """Whether a trace is here, by the beginning of its id."""
         return any(row.trace_id.startswith(trace_id) for row in self.query_one(TraceList).traces)
