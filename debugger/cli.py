@@ -33,6 +33,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong with the words in one line."""
 
     def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):
+            message += "; one that begins with - is given as --name=-value"
         self.exit(EXIT_USAGE, f"{self.prog}: {message} (`{self.prog} --help` says more)\n")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import partial
+from math import isfinite
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -292,13 +293,14 @@ def _amount_test(known: Field, token: Token) -> Test:
 
 def _amount(kind: FieldKind, text: str) -> int | None:
     """A number, a time in nanoseconds, or money in billionths of a dollar."""
+    amount = None
     if kind == "number" and (match := _NUMBER.fullmatch(text)):
-        return round(float(match[1]) * _FACTORS[match[2].lower()])
-    if kind == "time" and (match := _TIME.fullmatch(text)):
-        return round(float(match[1]) * _TIMES[match[2]])
-    if kind == "money" and (match := _MONEY.fullmatch(text)):
-        return round(float(match[1]) * 1_000_000_000)
-    return None
+        amount = float(match[1]) * _FACTORS[match[2].lower()]
+    elif kind == "time" and (match := _TIME.fullmatch(text)):
+        amount = float(match[1]) * _TIMES[match[2]]
+    elif kind == "money" and (match := _MONEY.fullmatch(text)):
+        amount = float(match[1]) * 1_000_000_000
+    return round(amount) if amount is not None and isfinite(amount) else None
 
 
 # Completion.

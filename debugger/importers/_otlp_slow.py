@@ -15,6 +15,7 @@ from typing import Any, Final
 from ._ids import NO_PARENT, normal_id
 from ._lines import depth_after
 from ._records import Context, Note, RawLog, RawSpan
+from ._times import stored_time
 from ._values import integer
 
 ENUM_KINDS: Final = {
@@ -334,10 +335,9 @@ def _time(value: Any, line: int, note: Note) -> int | None:
     if value in (None, 0, "0", ""):
         return None
     time = integer(value)
-    if time is None or time < 0:
+    if time is None:
         note(line, "a time that is no count of nanoseconds", False)
-        return None
-    return time
+    return stored_time(time, line, note)
 
 
 def _dump(value: Any) -> str:

@@ -12,9 +12,9 @@ from msgspec import Raw
 from ._encode import to_text
 from ._proto_values import any_value, pair_json, text_of
 from ._records import Context, RawLog
+from ._times import LAST_NANO
 from ._wire import BYTES, fields
 
-_INT64_MAX: Final = 2**63 - 1
 _LOG_EXTRA: Final = ("severityText", "droppedAttributesCount", "flags")
 _EVENT_NAME: Final = b"\x0a\x0aevent.name"
 
@@ -101,7 +101,7 @@ def small(value: int | bytes | None) -> int:
 
 def time_of(value: int | bytes | None) -> int | None:
     """A field that is a time; None where it is none."""
-    return value if isinstance(value, int) and 0 < value <= _INT64_MAX else None
+    return value if isinstance(value, int) and 0 < value <= LAST_NANO else None
 
 
 def _hex(value: int | bytes | None, size: int) -> str | None:

@@ -96,10 +96,12 @@ def iter_sources(
         paths: files, folders, archives, or ``-``.
         note: told what could not be read.
         wanted: asked for each file, archives whole, before it is opened; where it says no the file is passed over.
-        check: called some megabytes apart while sources are opened and read.
+        check: called for each file, and some megabytes apart while sources are opened and read.
     """
     for path, is_named in iter_files(paths, note):
-        if not wanted(path):
+        is_wanted = wanted(path)
+        check()  # after it: who is asked knows then which file is left out, and that those before are whole
+        if not is_wanted:
             continue
         if path == "-":
             yield from _from_stream("-", sys.stdin.buffer, Counter(None, check), True, note)

@@ -15,6 +15,7 @@ import msgspec
 from runtime.messages import read_json
 from runtime.trace import SpanEvent, SpanLink
 
+from ._encode import float_of
 from ._records import LogRecord
 
 _MAX_DEPTH: Final = 100
@@ -80,6 +81,8 @@ def any_value(value: object, depth: int = 0) -> Any:
 
 
 def _double(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = float_of(value)
     if isinstance(value, str):
         if value in _NOT_FINITE:
             return _NOT_FINITE[value]
@@ -87,7 +90,7 @@ def _double(value: object) -> float | None:
             return float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, float) else None
 
 
 def _bytes(value: object) -> bytes | None:

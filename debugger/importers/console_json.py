@@ -15,6 +15,7 @@ from ._encode import any_value_of, attributes_text, pairs_of, to_text, unicode_t
 from ._ids import normal_id
 from ._json_stream import iter_values, objects_in
 from ._records import Batch, Context, Note, RawLog, RawSpan
+from ._times import stored_time
 
 name: Final = "console JSON of the Python SDK"
 growth: Final = "values"
@@ -130,8 +131,7 @@ def iso_nano(value: Any, line: int, note: Note) -> int | None:
             moment = None
         if moment is not None:
             seconds = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
-            if seconds >= 0:
-                return seconds * 1_000_000_000 + int((fraction or "0").ljust(9, "0"))
+            return stored_time(seconds * 1_000_000_000 + int((fraction or "0").ljust(9, "0")), line, note)
     note(line, "a time that is no ISO time", False)
     return None
 

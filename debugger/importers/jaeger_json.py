@@ -14,6 +14,7 @@ from ._ids import normal_id
 from ._json_stream import iter_values, objects_in
 from ._records import Batch, Context, Note, RawSpan
 from ._tags import padded, placed
+from ._times import LAST_NANO, stored_time
 from ._values import integer
 
 name: Final = "Jaeger JSON"
@@ -23,7 +24,7 @@ _SNIFF: Final = re.compile(rb'"traceID"\s*:')
 _PLACED: Final = frozenset(
     ("traceID", "spanID", "parentSpanID", "operationName", "references", "startTime", "duration", "tags", "logs")
 ) | {"processID", "process"}
-_MAX_MICROS: Final = (2**63 - 1) // 1000
+_MAX_MICROS: Final = LAST_NANO // 1000
 
 
 def sniff(head: bytes) -> bool:
@@ -114,7 +115,7 @@ def _span(item: dict[str, Any], trace_id: Any, resource: str, line: int, note: N
         span_name if isinstance(span_name, str) else "",
         tags.kind,
         start or None,
-        None if start is None or duration is None else start + duration,
+        end_of(start, duration, line, note),
         tags.status_code,
         tags.status_message,
         attributes_text(tags.attributes),
@@ -141,6 +142,11 @@ def micros(value: Any, line: int, note: Note) -> int | None:
         note(line, "a time that is no count of microseconds", False)
         return None
     return number * 1000
+
+
+def end_of(start: int | None, duration: int | None, line: int, note: Note) -> int | None:
+    """When a span ended, in nanoseconds; None where that is not known."""
+    return None if start is None or duration is None else stored_time(start + duration, line, note)
 
 
 def _references(item: dict[str, Any], trace_id: str, line: int, note: Note) -> tuple[str | None, str | None]:

@@ -19,6 +19,7 @@ from ._ids import NO_PARENT, is_span_id, is_trace_id, normal_id
 from ._lines import MAX_BYTES, MAX_DEPTH, TOO_LONG, depth_after, iter_lines
 from ._otlp_slow import REQUEST_START, bad_id, parse_lenient, records_of
 from ._records import Batch, Context, Note, RawSpan
+from ._times import LAST_NANO
 
 name: Final = "OTLP/JSON"
 growth: Final = "lines"
@@ -28,7 +29,7 @@ _TORN: Final = (b'{"resourceSpans"', b'{"resourceLogs"')
 _FAILED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
-_Nano: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)] | None
+_Nano: TypeAlias = Annotated[int, Meta(ge=0, le=LAST_NANO)] | None
 _Enum: TypeAlias = Annotated[int, Meta(ge=0, lt=100)]
 """A kind or a status; another number sends its line down the slow road, where it is told."""
 

@@ -17,6 +17,7 @@ from ._proto_records import holder, is_log, log
 from ._proto_spans import is_good_span, span
 from ._proto_values import text_of
 from ._records import Batch, Context, Note, RawLog, RawSpan, is_logs
+from ._times import stored_time
 from ._wire import BYTES, WireError, fields, varint
 
 name: Final = "OTLP protobuf"
@@ -250,7 +251,10 @@ class _Reader:
         """A span or log record."""
         try:
             if is_log(data):
-                self._logs.append(log(data, context))
+                record = log(data, context)
+                self._logs.append(record)
+                if record.time_unix_nano is None:
+                    self._say_times(data, (1, 11))
                 return
             found = span(data, context)
         except WireError as fault:
@@ -258,8 +262,16 @@ class _Reader:
             return
         if found is None:
             self._note(None, "a record that is neither span nor log record", True)
-        else:
-            self._spans.append(found)
+            return
+        self._spans.append(found)
+        if found.start_unix_nano is None or found.end_unix_nano is None:
+            self._say_times(data, (7, 8))
+
+    def _say_times(self, data: bytes, numbers: tuple[int, int]) -> None:
+        """Note the times of a record that were left out."""
+        for number, _, value in fields(data):
+            if number in numbers and isinstance(value, int):
+                stored_time(value, None, self._note)
 
 
 def _framed(buffer: bytearray, at: int) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ import msgspec
 
 from ._records import Context, Note, RawSpan
 from ._rejelly_events import Event, json_text, parse_events
+from ._times import stored_time
 
 name: Final = "rejelly events"
 growth: Final = "whole"
@@ -52,7 +53,7 @@ def read(blocks: Iterable[bytes], note: Note) -> Iterator[list[RawSpan]]:
         return
     batch: list[RawSpan] = []
     for group in _grouped(_placed(events)):
-        batch.extend(_spans(group))
+        batch.extend(_timed(span, group, note) for span in _spans(group))
         if len(batch) >= _BATCH:
             yield batch
             batch = []
@@ -167,6 +168,13 @@ def _spans(group: _Group) -> Iterator[RawSpan]:
     for i, each in enumerate(group.events):
         if each.event.type == "tools:execute:end" and isinstance(each.event.results, list):
             yield from _tools(each, start, str(i))
+
+
+def _timed(span: RawSpan, group: _Group, note: Note) -> RawSpan:
+    """The span with times that can be stored. Its events keep theirs: they are ordered by them, as rejelly does."""
+    line = group.events[0].event.line
+    start, end = (stored_time(time, line, note) for time in (span.start_unix_nano, span.end_unix_nano))
+    return span._replace(start_unix_nano=start, end_unix_nano=end)
 
 
 def _start_time(start: _Placed | None, end: _Placed | None, first: _Placed) -> int:

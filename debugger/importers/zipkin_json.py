@@ -15,7 +15,7 @@ from ._ids import normal_id
 from ._json_stream import iter_values, objects_in
 from ._records import Batch, Context, Note, RawSpan
 from ._tags import padded, placed
-from .jaeger_json import micros
+from .jaeger_json import end_of, micros
 
 name: Final = "Zipkin JSON"
 growth: Final = "whole"
@@ -78,7 +78,7 @@ def _span(item: dict[str, Any], line: int, note: Note) -> RawSpan | None:
         span_name if isinstance(span_name, str) else "",
         tags.kind,
         start or None,
-        None if start is None or duration is None else start + duration,
+        end_of(start, duration, line, note),
         tags.status_code,
         tags.status_message,
         attributes_text(tags.attributes),

@@ -8,17 +8,22 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from runtime.trace import Span
 
 from ..conventions import FILLED, Narrow, Promoted, Promoter, View, lone_twins, promote, settle
 from ..importers import (
+    Batch,
     Context,
     Follower,
+    Format,
+    Note,
     RawLog,
     RawSpan,
     Source,
@@ -46,6 +51,24 @@ _TOLD_S: Final = 1.0
 def _shown(path: str) -> str:
     """A file's name as text: bytes that are no UTF-8 become U+FFFD, since the database holds Unicode only."""
     return os.fsencode(path).decode("utf-8", "replace")
+
+
+_READING: Final = (
+    ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, msgspec.MsgspecError,
+)  # fmt: skip
+"""What reading raises for a value that nobody has thought of. It costs that span, or the rest of that source."""
+
+
+def _failed(fault: Exception) -> str:
+    return f"reading it failed ({type(fault).__name__}: {str(fault)[:200]}), please report this"
+
+
+def _batches(form: Format, source: Source, note: Note) -> Iterator[Batch]:
+    """What a reader gives. Where it fails that is told as input lost, and what came before stays."""
+    try:
+        yield from form.read(source.blocks, note)
+    except _READING as fault:
+        note(None, f"not read to its end; {_failed(fault)}", True)
 
 
 class _CancelledError(Exception):
@@ -120,8 +143,7 @@ class Ingest:
         with collector_off():
             try:
                 for source in sources:
-                    if self.spans + self.logs:
-                        self._check()
+                    self._check()
                     self._load(source)
             except _CancelledError:
                 self.was_cancelled = True
@@ -180,9 +202,9 @@ class Ingest:
         def note(line: int | None, reason: str, lost: bool) -> None:
             self.note(source.path, None if line is None else first + line, reason, lost)
 
-        for batch in form.read(source.blocks, note):
+        for batch in _batches(form, source, note):
             if is_logs(batch):
-                self.add_logs(batch)
+                self.add_logs(batch, source.path)
             elif is_spans(batch):
                 self.add(batch, source.path)
             if len(self._rows) + len(self._log_rows) >= _BATCH_ROWS:
@@ -227,13 +249,17 @@ class Ingest:
         for seq, span in enumerate(batch, first + 1):
             context = span.context
             if context is not last:
-                context_id, scope_name = self._context(context)
+                context_id, scope_name = self._context(context, path)
                 last = context
             facts: Promoted | None
-            if span.values is not None:
-                facts = of_values(span.values, scope_name, span.status_code, span.name)
-            else:
-                facts = of_text(span.attributes, scope_name, span.status_code, span.name)
+            try:
+                if span.values is not None:
+                    facts = of_values(span.values, scope_name, span.status_code, span.name)
+                else:
+                    facts = of_text(span.attributes, scope_name, span.status_code, span.name)
+            except _READING as fault:
+                self.note(path, None, f"span {span.span_id}: nothing is known of it; {_failed(fault)}", False)
+                facts = Promoted()
             if facts is None:
                 self.note(path, None, f"span {span.span_id}: attributes are no list of keys and values", False)
                 facts = Promoted()
@@ -241,21 +267,25 @@ class Ingest:
         self.spans += seq - first
         counters.seq = seq
 
-    def add_logs(self, batch: Iterable[RawLog]) -> None:
-        """Gather log records."""
+    def add_logs(self, batch: Iterable[RawLog], path: str) -> None:
+        """Gather log records; ``path`` as for ``add``."""
         counters = self._counters
         for record in batch:
-            context_id, _ = self._context(record.context)
+            context_id, _ = self._context(record.context, path)
             counters.seq += 1
             self._log_rows.append((counters.seq, *record[:8], context_id, counters.source_id))
             self.logs += 1
 
-    def _context(self, context: Context) -> tuple[int, str]:
+    def _context(self, context: Context, path: str) -> tuple[int, str]:
         known = self._contexts.get(context)
         if known is not None:
             return known
         resource, scope = load_text(context.resource), load_text(context.scope)
-        attributes = key_values(resource.get("attributes")) if isinstance(resource, dict) else {}
+        try:
+            attributes = key_values(resource.get("attributes")) if isinstance(resource, dict) else {}
+        except _READING as fault:
+            self.note(path, None, f"a resource: its service is not known; {_failed(fault)}", False)
+            attributes = {}
         service = attributes.get("service.name")
         self._counters.context_id += 1
         entry = (self._counters.context_id, text_field(scope, "name"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import islice
 from os.path import commonpath, relpath
 from pathlib import Path
@@ -36,13 +37,20 @@ def as_one(rows: Iterable[IssueRow]) -> list[IssueRow]:
 
 
 def _together(files: list[IssueRow]) -> IssueRow:
-    folders = {str(Path(row.path).parent) for row in files}
+    is_archive = cache(lambda path: Path(path).is_file())
+
+    def place(path: str) -> str:
+        """The path with an archive as the folder of its members."""
+        archive, mark, member = path.partition("!")
+        return f"{archive}/{member}" if mark and is_archive(archive) else path
+
+    folders = {str(Path(place(row.path)).parent) for row in files}
     try:
-        folder = commonpath(folders)
+        folder = commonpath(folders) or "."  # nothing is common to names below here
     except ValueError:  # one is named from the root, another from here
         folder = "."
     shown = [
-        f"{relpath(row.path, folder)} ({row.reason.removeprefix(LOOKS_LIKE).removesuffix(PASSED_OVER)})"
+        f"{relpath(place(row.path), folder)} ({row.reason.removeprefix(LOOKS_LIKE).removesuffix(PASSED_OVER)})"
         for row in islice(files, _NAMED)
     ]
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 _BEGINNING = '{"resourceSpans"'
 """How each line begins, also one that was cut off."""
+_NO_REQUEST = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading a line raises that is no export request; an infinite number is no whole one."""
 
 
 class TraceFileWriter:
@@ -128,7 +130,7 @@ def _decode_lines(path: Path, lines: Iterator[str]) -> Iterator[Span]:
             continue
         try:
             spans = decode_request(json.loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
+        except _NO_REQUEST as fault:
             torn = isinstance(fault, json.JSONDecodeError) and _BEGINNING.startswith(line[: len(_BEGINNING)].rstrip())
             if torn or not line.endswith("\n"):
                 logger.warning("%s, line %d was cut off and is left out", path, number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 from ..messages import Json
@@ -44,6 +45,14 @@ def encode_attributes(attributes: Mapping[str, Json]) -> list[dict[str, Any]]:
     return [{"key": key, "value": encode_value(value)} for key, value in attributes.items()]
 
 
+def _float(value: float | str) -> float:
+    """A number, also as text, as a float; one that is too large for that is infinite. Raises ValueError, TypeError."""
+    try:
+        return float(value)
+    except OverflowError:  # of a whole number only: a text overflows without a word
+        return inf if value > 0 else -inf  # type: ignore[operator]
+
+
 def decode_value(value: Json) -> Json:
     """An OTLP AnyValue as a Python value; what is not one comes back as it is."""
     if not isinstance(value, Mapping) or not value:
@@ -53,7 +62,7 @@ def decode_value(value: Json) -> Json:
         case "intValue" | "int_value":
             return int(item)
         case "doubleValue" | "double_value":
-            return float(item) if item is not None else None
+            return _float(item) if item is not None else None
         case "bytesValue" | "bytes_value":
             return base64.b64decode(item)
         case "arrayValue" | "array_value":
@@ -143,7 +152,7 @@ def encode_request(spans: Iterable[Span]) -> str:
 def decode_request(request: Mapping[str, Any]) -> list[Span]:
     """The spans of one export request.
 
-    Raises: KeyError, TypeError or ValueError where the object is no export request of spans.
+    Raises: KeyError, OverflowError, TypeError or ValueError where the object is no export request of spans.
     """
     out: list[Span] = []
     for group in request["resourceSpans"]:

@@ -264,7 +264,7 @@ def _point(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Tra
                 )
             case "log":
                 return Log(**place, level=str(data.get("level", "info")), message=str(data.get("message", "")))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
     return None
 
@@ -307,7 +307,7 @@ def _edge(call: Call, kind: str, data: Mapping[str, Any], place: _Place) -> Trac
                     request=_request(call),
                     served_by=call.served_by,
                 )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
     return None
 

@@ -44,7 +44,7 @@ def test_orphans_and_cycles_are_each_shown_once(store: Store, capsys: pytest.Cap
     _, out, _ = shown(capsys, "01-orphans-cycles.jsonl")
     lines = out.splitlines()
     assert "7 spans" in lines[1]
-    assert len(lines) == 3 + 7, "two lines of head, how faithful it is, and the spans"
+    assert len(lines) == 4 + 7, "two lines of head, two of how faithful it is, and the spans"
     for mark in ("ff missing", "cycle cut here", "names itself as parent"):
         assert sum(mark in line for line in lines) == 1
 
@@ -121,7 +121,7 @@ def test_hostile_text_never_reaches_the_terminal(options: tuple[str, ...], capsy
 def test_hostile_names_take_one_row_and_keep_their_brackets(capsys: pytest.CaptureFixture[str], store: Store) -> None:
     code, out, _ = shown(capsys, "06-hostile-text.jsonl")
     assert code == 0
-    assert len(out.splitlines()) == 2 + 5
+    assert len(out.splitlines()) == 3 + 5, "the name of the whole trace takes two rows, each span one"
     for text in ("[red]not red[/red]", "␛", "⏎", "(no name)", "\ufffd"):
         assert text in out
     summary = store.load([CASES / "06-hostile-text.jsonl"])

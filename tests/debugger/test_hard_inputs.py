@@ -273,3 +273,22 @@ def test_what_brings_no_spans_can_be_cancelled(tmp_path: Path, monkeypatch: pyte
                     asked.clear()
                     summary = load_it()
                     assert (summary.was_cancelled, len(asked), summary.issues) == (True, 3, ())
+
+
+def test_files_that_are_no_traces_can_be_cancelled_and_are_told_with_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/one", "b/two"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("{}")
+    Path("many.zip").write_bytes(zipped(("c/one", b"{}"), ("d/two", b"{}"), ("e/three", b"{}")))
+    for paths, most in ((["a", "b"], 1), (["many.zip"], 2)):
+        asked = iter([False] * most)
+        with Store.memory() as store:
+            assert store.load(paths, cancelled=lambda asked=asked: next(asked, True)).was_cancelled
+    with Store.memory() as store:
+        (issue,) = store.load(["a", "b"]).issues
+        assert (issue.path, "passed over: a/one (" in issue.reason) == (".", True)
+        (issue,) = store.load(["many.zip"]).issues
+        assert (issue.path, "passed over: c/one (" in issue.reason) == ("many.zip", True)

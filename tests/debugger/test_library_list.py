@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import debugger.store.library._packed as packed
 from debugger.store import Library, Store, TraceRow
+from debugger.store._database import connect, sql_text
 
 from .otlp import START, line, span
 
 TRACES = [f"{number:032x}" for number in range(1, 6)]
 WIDE = 2**63 - 1
+DAMAGE = (
+    "drop table packed; create table packed as from whole; delete from packed",
+    "delete from packed where ids like '%f\"]'",
+    "update packed set ids = '[', traces = left(traces, 20)",
+    "update packed set ids = 'null', traces = '[[1]]'",
+    "update packed set ids = '[]', traces = '[]'",
+    "update packed set ids = '[1]', traces = '{}'",
+    "alter table packed drop column ids; alter table packed drop column traces",
+    "drop table packed; create table packed as select 1 as place, 1 as form, 2 as ids, 3 as traces",
+    "update packed set ids = null, traces = null",
+    "update packed set place = null",
+)
 
 
 def file_of(folder: Path) -> Path:
@@ -63,6 +77,25 @@ def test_the_list_is_the_same_from_texts_from_tables_and_from_a_store(
         assert opened.execute("select count(*) from packed").fetchall() == [(4,)]
         opened.execute("drop table packed")
     assert rows(home) == listed
+
+
+def test_a_damaged_list_is_read_from_the_tables(tmp_path: Path) -> None:
+    home = tmp_path / "library"
+    with Library.open(home) as library:
+        library.load([file_of(tmp_path)])
+    listed = rows(home)
+    (segment,) = (home / "segments").iterdir()
+    with connect(str(segment)) as opened:
+
+        def ask(name: str, values: dict[str, Any] | None) -> list[tuple[Any, ...]]:
+            return opened.execute(sql_text(name), values).fetchall()
+
+        opened.execute("create table whole as from packed")
+        for damage in DAMAGE:
+            opened.execute(damage)
+            assert packed.read_ids(ask) == {*TRACES, "f" * 32}, damage
+            assert packed.read_traces(ask) == listed, damage
+            opened.execute("drop table if exists packed; create table packed as from whole")
 
 
 def test_a_span_is_whole_also_when_its_context_has_just_got_another_number(

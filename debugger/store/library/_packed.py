@@ -1,14 +1,14 @@
 """The trace list of a segment as ready texts: reading rows back from them takes a sixth of asking DuckDB for them.
 
 They lie in the table ``packed`` of the segment, some thousand traces a row, in the order of the list. The table is a
-shortcut: older segments have none, and of a list whose rows had other fields nothing is read; the tables ``ids`` and
-``summary`` say the same.
+shortcut: older segments have none, and of a list whose rows had other fields, or that is damaged or not whole, nothing
+is read; the tables ``ids`` and ``summary`` say the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import duckdb
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from .._database import Database, collector_off
 from ..rows import TraceRow
 
+T = TypeVar("T")
 Ask: TypeAlias = Callable[[str, dict[str, Any] | None], list[tuple[Any, ...]]]
 """Puts a query file to one segment."""
 _AT_ONCE: Final = 4_096
@@ -56,26 +57,29 @@ def _append(database: Database, place: int, ids: Sequence[str], rows: Sequence[T
 def read_ids(ask: Ask) -> frozenset[str]:
     """The traces that a segment has something of."""
     with collector_off():
-        texts = _texts(ask, "library/packed_ids", {})
-        if texts:
-            return frozenset(trace_id for text in texts for trace_id in _IDS.decode(text))
+        ids = frozenset(_read(ask, "library/packed_ids", {}, _IDS))
+        if len(ids) == ask("library/list_sizes", None)[0][0]:
+            return ids
         return frozenset(row[0] for row in ask("library/segment_ids", None))
 
 
 def read_traces(ask: Ask) -> list[TraceRow]:
     """The trace list of a segment, newest first."""
     with collector_off():
-        texts = _texts(ask, "library/packed_traces", {"form": _FORM})
-        if texts:
-            return [row for text in texts for row in _TRACES.decode(text)]
+        rows = _read(ask, "library/packed_traces", {"form": _FORM}, _TRACES)
+        if len(rows) == ask("library/list_sizes", None)[0][1]:
+            return rows
         return trace_rows(ask("library/segment_traces", None))
 
 
-def _texts(ask: Ask, name: str, parameters: dict[str, Any]) -> list[str]:
+def _read(ask: Ask, name: str, parameters: dict[str, Any], decoder: msgspec.json.Decoder[list[T]]) -> list[T]:
+    """What the texts hold; nothing where there are none that can be read."""
     try:
-        return [row[0] for row in ask(name, parameters)]
-    except duckdb.CatalogException:
-        return []  # an older version made the segment, without this table
+        return [item for (text,) in ask(name, parameters) for item in decoder.decode(text)]
+    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ConversionException):
+        return []  # an older version made the segment, without this table; or it has other columns
+    except (msgspec.DecodeError, TypeError, ValueError, RecursionError):
+        return []  # no text, or not the one that was written
 
 
 def trace_rows(rows: list[tuple[Any, ...]]) -> list[TraceRow]:

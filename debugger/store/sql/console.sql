@@ -1,5 +1,6 @@
 -- Purpose: the views of the SQL console, over "issues" and the schema "below" of its own database.
 -- Parameters: none.
+-- A start that is no time, which older versions took in, has no timestamp: the largest number is infinity to DuckDB.
 -- Names and columns of these views are a contract: docs/formats.md. Sums over "calls" of kind llm and embedding count each call once.
 create view spans as
 select
@@ -14,7 +15,7 @@ select
     start_unix_nano,
     end_unix_nano,
     end_unix_nano - start_unix_nano as duration_ns,
-    make_timestamp_ns(start_unix_nano) as started,
+    make_timestamp_ns(case when start_unix_nano between 0 and 9223372036854775806 then start_unix_nano end) as started,
     status_code,
     status_message,
     status_code = 2 or error_type is not null as is_error,

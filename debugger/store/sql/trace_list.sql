@@ -1,6 +1,7 @@
 -- Purpose: one row per trace, newest first.
 -- Parameters: none.
 -- Columns: those of rows.TraceRow.
+-- A duration that fits in no column is none: of years before importers bounded their times.
 -- Tokens and cost are summed over llm and embedding calls only: what agents report repeats their calls.
 with placed as (
     select
@@ -42,7 +43,7 @@ select
     coalesce(root_name, first_name) as name,
     coalesce(root.service, first.service) as service,
     start_unix_nano,
-    last_time - first_time as duration_ns,
+    try_cast(last_time::hugeint - first_time as bigint) as duration_ns,
     spans,
     llm_calls,
     tool_calls,

@@ -37,6 +37,6 @@ marked as (
 )
 select calls.* exclude (is_sdk)
 from calls
-inner join marked on calls.start_unix_nano between marked.first_start - 600_000_000_000 and marked.last_start
+inner join marked on calls.start_unix_nano between greatest(marked.first_start, 0) - 600_000_000_000 and marked.last_start
 where parent_span_id is null or is_sdk
 order by start_unix_nano, seq
