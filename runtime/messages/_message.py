@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from json import JSONEncoder
 from typing import Any, TypeAlias
 
-from ._json import Json, JsonObject, canonical_json, parse_json_text
+from ._json import Json, JsonObject, canonical_json, json_safe, parse_json_text
 
-_quoted = JSONEncoder(ensure_ascii=False).encode
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,20 @@ class Message:
             # Most messages are one text: the same bytes, without a look at each value.
             text = f'[{_quoted(self.role)},null,[{{"content":{_quoted(self.parts[0].content)},"type":"text"}}]]'
             return text.encode("utf-8", "surrogatepass")
-        return canonical_json([self.role, self.name, [_normal(part) for part in self.parts]])
+        form = [self.role, self.name, [_normal(part) for part in self.parts]]
+        try:
+            return canonical_json(form)
+        except ValueError:
+            return _odd_form(form)
+
+
+def _odd_form(form: Json) -> bytes:
+    """What holds NaN or nests deeper than the canonical form goes: traces do, and their messages are told apart."""
+    try:
+        text = json.dumps(form, sort_keys=True)
+    except RecursionError:
+        text = json.dumps(json_safe(form)[0], sort_keys=True)
+    return b"odd" + text.encode()
 
 
 def _normal(part: Part) -> Json:

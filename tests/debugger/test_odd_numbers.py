@@ -43,7 +43,7 @@ def _otlp(start: Any, end: Any) -> bytes:
 
 def _proto(start: Any, end: Any) -> bytes:
     whole = otlp_proto([Span(span_id=SPAN, start=1, end=2)])
-    times = [struct.pack("<Q", int(at) % 2**64) for at in (start, end)]
+    times = [struct.pack("<Q", min(abs(at), 2**64 - 1)) for at in (start, end)]
     for field, was, time in ((b"\x39", 1, times[0]), (b"\x41", 2, times[1])):
         whole = whole.replace(field + struct.pack("<Q", was), field + time)
     return whole

@@ -287,3 +287,18 @@ def test_aborts_and_lost_outcomes_cannot_answer():
     assert Outcome(status="error").can_answer
     assert not Outcome(status="aborted").can_answer
     assert not Outcome(status="ok", lost="cut off").can_answer
+
+
+def test_messages_that_nest_beyond_the_canonical_form_are_told_apart():
+    def asked(leaf: int) -> Message:
+        value: object = leaf
+        for _ in range(300):
+            value = [value]
+        return Message("assistant", (ToolCallPart(id="c", name="f", arguments={"x": value}),))
+
+    assert asked(1).digest == asked(1).digest
+    assert asked(1).digest != asked(2).digest
+    beyond: list[object] = []
+    for _ in range(20_000):
+        beyond = [beyond]
+    assert len(Message("assistant", (ToolCallPart(id="c", name="f", arguments={"x": beyond}),)).digest) == 64
