@@ -59,6 +59,22 @@ def test_what_a_program_started_ends_with_it(tmp_path, alive):
     assert (tmp_path / "t.otlp.jsonl").stat().st_size, "what was recorded stays"
 
 
+def test_an_interrupt_while_the_program_starts_ends_it(tmp_path, alive, monkeypatch):
+    path, reader = alive
+    start = subprocess.Popen
+
+    def interrupted(*args, **options):
+        process = start(*args, **options)
+        assert said(reader) == b"up\n"
+        signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr("debugger.replay.program.run.subprocess.Popen", interrupted)
+    script = f"exec 9>{path}; echo up >&9; sleep 1000"
+    assert main(["record", "-o", str(tmp_path / "t.otlp.jsonl"), "--", "sh", "-c", script]) == 130
+    assert said(reader) == b""
+
+
 def test_what_a_program_left_running_ends_though_it_ignores_sigterm(tmp_path, alive, monkeypatch):
     path, reader = alive
     monkeypatch.setattr("debugger.replay.program.run._GRACE_S", 0.01)

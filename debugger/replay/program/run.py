@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -190,17 +191,30 @@ def _has_run(row: ReplayRow) -> bool:
 
 def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], bool] | None) -> int | None:
     """Start the program and wait for its end; its exit code, or None where the user broke off."""
-    try:
-        # One of several must not wait for the terminal.
-        stdin = None if cancelled is None else subprocess.DEVNULL
-        # A group of its own ends with all that the program started; but only the terminal's own group may read from it.
-        group = None if stdin is None and sys.stdin is not None and sys.stdin.isatty() else 0
-        process = subprocess.Popen(options.command, env=env, stdin=stdin, stdout=options.stdout, process_group=group)
-    except (OSError, ValueError) as fault:
-        why = getattr(fault, "strerror", None) or str(fault)
-        raise ReplayError(f"{options.command[0]!r} cannot be started ({why.lower()})") from fault
+    # One of several must not wait for the terminal.
+    stdin = None if cancelled is None else subprocess.DEVNULL
+    # A group of its own ends with all that the program started; but only the terminal's own group may read from it.
+    group = None if stdin is None and sys.stdin is not None and sys.stdin.isatty() else 0
+    with _interrupt_held() as let_go:
+        try:
+            process = subprocess.Popen(
+                options.command, env=env, stdin=stdin, stdout=options.stdout, process_group=group
+            )
+        except (OSError, ValueError) as fault:
+            why = getattr(fault, "strerror", None) or str(fault)
+            raise ReplayError(f"{options.command[0]!r} cannot be started ({why.lower()})") from fault
+        return _wait_for(process, group, cancelled, let_go)
+
+
+def _wait_for(
+    process: subprocess.Popen[bytes],
+    group: int | None,
+    cancelled: Callable[[], bool] | None,
+    let_go: Callable[[], None],
+) -> int | None:
     with _ended_with_us(process):
         try:
+            let_go()
             code = process.wait() if cancelled is None else _wait_or_cancel(process, cancelled)
         except KeyboardInterrupt:
             # The terminal has told its own group as well; the program may take a moment to clean up.
@@ -216,6 +230,31 @@ def _wait(options: ProgramOptions, env: dict[str, str], cancelled: Callable[[], 
     if group is not None:
         _end_what_is_left(process)
     return 128 - code if code < 0 else code
+
+
+@contextmanager
+def _interrupt_held() -> Iterator[Callable[[], None]]:
+    """Keep an interrupt back until the function that is given is called.
+
+    One that came while the program starts would go up before anybody knows what to end: the program would be left.
+    """
+    before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(before):  # in other threads nothing is interrupted, and what is ignored stays so
+        yield lambda: None
+        return
+    came: list[int] = []
+
+    def let_go() -> None:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            came.clear()
+            signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield let_go
+    finally:
+        let_go()
 
 
 def _wait_or_cancel(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> int:
