@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -210,7 +210,7 @@ class Database:
         with told(name):
             return self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
 
-    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
+    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Generator[tuple[Any, ...]]:
         """The rows of a query file, some thousand at a time. This thread must ask nothing else meanwhile.
 
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.
