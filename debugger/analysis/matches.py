@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, Final
@@ -52,33 +52,36 @@ class SpanFinder:
         self._marked = bytearray(len(forest))
         self._looked = 0
 
-    def look(self, parts: Iterable[SearchPart] | None) -> Iterator[None]:
-        """Look through all spans; comes back after every part of them.
+    def look(self) -> Iterator[None]:
+        """Look through all spans by what their rows say; comes back after every part of them."""
+        for start in range(0, len(self._forest), _AT_ONCE):
+            self._test(range(start, min(start + _AT_ONCE, len(self._forest))), self._known)
+            yield
 
-        Args: parts: which texts the spans hold, in any order; None where the filter asks for no text.
+    def look_in(self, parts: Iterable[SearchPart], places: SpanPlaces) -> Iterator[None]:
+        """The same for a filter that asks for texts.
+
+        Args:
+            parts: which texts the spans hold.
+            places: of the forest.
         """
-        if parts is None:
-            for start in range(0, len(self._forest), _AT_ONCE):
-                self._test(range(start, min(start + _AT_ONCE, len(self._forest))), self._known)
-                yield
-            return
-        places = _Places(self._forest)
         seen = bytearray(len(self._forest))
         for part in parts:
-            indices = [place for _, seq, _ in part if (place := places.of(seq)) is not None and not seen[place]]
+            indices = places.of(part)
             for index in indices:
                 seen[index] = 1
             self._test(indices, {**self._known, **_held(self._wanted.texts, part)})
             yield
-        # What the parts do not name has come or gone meanwhile; only its own words can tell.
-        self._test([i for i, was_seen in enumerate(seen) if not was_seen], self._known)
+        if self._looked < len(seen):
+            # What the parts do not name has come or gone meanwhile; only its row can tell.
+            self._test([i for i, was_seen in enumerate(seen) if not was_seen], self._known)
 
-    def _test(self, indices: Iterable[int], found: Mapping[str, frozenset[Any]]) -> None:
+    def _test(self, indices: Sequence[int], found: Mapping[str, frozenset[Any]]) -> None:
         rows, test, marked = self._forest.rows, self._wanted.test, self._marked
         for index in indices:
-            self._looked += 1
             if test(rows[index], found):
                 marked[index] = 1
+        self._looked += len(indices)
 
     def so_far(self) -> SpanMatches:
         """What is found by now."""
@@ -98,21 +101,25 @@ def _held(texts: tuple[str, ...], part: SearchPart) -> dict[str, frozenset[int]]
     return {text: frozenset([seq for _, seq, bits in part if bits >> i & 1]) for i, text in enumerate(texts)}
 
 
-class _Places:
-    """Where the spans of a forest are, by ``seq``. They are asked for in rising order, which is quick."""
+class SpanPlaces:
+    """Where the spans of a forest are, by ``seq``. Cost: sorts them once."""
 
     def __init__(self, forest: Forest) -> None:
         numbers = [row.seq for row in forest.rows]
         self._indices = array("i", sorted(range(len(numbers)), key=numbers.__getitem__))
         self._numbers = array("q", [numbers[index] for index in self._indices])
-        self._next = 0
+        self.forest = forest
 
-    def of(self, seq: int) -> int | None:
-        """The index of a span; None where it is not there."""
-        at = self._next
-        if at >= len(self._numbers) or self._numbers[at] != seq:
-            at = bisect_left(self._numbers, seq)
-            if at >= len(self._numbers) or self._numbers[at] != seq:
-                return None
-        self._next = at + 1
-        return self._indices[at]
+    def of(self, part: SearchPart) -> list[int]:
+        """The indices of spans; without those that are not there. Quick where they come in rising order."""
+        numbers, indices = self._numbers, self._indices
+        out: list[int] = []
+        end, at = len(numbers), 0
+        for _, seq, _ in part:
+            if at >= end or numbers[at] != seq:
+                at = bisect_left(numbers, seq)
+                if at >= end or numbers[at] != seq:
+                    continue
+            out.append(indices[at])
+            at += 1
+        return out

@@ -120,6 +120,13 @@ def rows_of(make: type[R], cursor: duckdb.DuckDBPyConnection, tell: TellRows = l
     return out
 
 
+def texts_shared(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query with one object for equal texts that are near each other. All have the same columns."""
+    while part := list(islice(rows, _FETCHED_ROWS)):
+        known: dict[Any, Any] = {}
+        yield from zip(*[_shared(column, known) for column in zip(*part, strict=True)], strict=True)
+
+
 def _shared(column: Sequence[Any], known: dict[Any, Any]) -> Iterable[Any]:
     """The column with one object for equal texts; numbers and the absent stay as they are."""
     first = next((value for value in column if value is not None), None)

@@ -29,6 +29,7 @@ def search_parts(each: AskEach, texts: Sequence[str], trace_id: str | None) -> G
     """
     needles = [(place, needle) for place, text in enumerate(texts) for needle in _written(text.lower())]
     readings = [needles[start : start + _AT_ONCE] for start in range(0, len(needles), _AT_ONCE)]
+    is_plain = len(readings) == 1 and len(needles) == len(texts)  # The bits of the needles are those of the texts.
     before: dict[tuple[str, int], int] = {}
     for number, reading in enumerate(readings, 1):
         texts_of = [_texts_of(bits, reading) for bits in range(1 << len(reading))]
@@ -36,7 +37,9 @@ def search_parts(each: AskEach, texts: Sequence[str], trace_id: str | None) -> G
         # Where it is left early, what it reads from is to be free at once.
         with closing(each("span_search", asked)) as rows:
             while part := list(islice(rows, _PART)):
-                if number == len(readings):
+                if is_plain:
+                    yield part
+                elif number == len(readings):
                     yield [(row[0], row[1], texts_of[row[2]] | before.get(row[:2], 0)) for row in part]
                 else:
                     before |= {row[:2]: texts_of[row[2]] | before.get(row[:2], 0) for row in part if row[2]}

@@ -73,9 +73,14 @@ class Latest(Generic[Question, Found]):
         return bool(self._waiting)
 
     @property
+    def is_wanted(self) -> bool:
+        """True while the answer that is worked on now is still wanted: long work asks that now and then."""
+        return self._running == self._generation
+
+    @property
     def is_awaited(self) -> bool:
         """True while an answer is on its way that is still wanted."""
-        return self.is_waiting or (self.is_running and self._running == self._generation)
+        return self.is_waiting or (self.is_running and self.is_wanted)
 
     def ask(self, question: Question) -> None:
         """Want the answer to this question, and to no earlier one."""

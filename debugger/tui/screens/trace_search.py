@@ -15,7 +15,7 @@ from textual.binding import Binding
 
 from ...analysis.filter_fields import SPAN_FIELDS, complete, span_filter, span_values
 from ...analysis.filter_language import Completion, Filter, FilterError
-from ...analysis.matches import SpanFinder, SpanMatches
+from ...analysis.matches import SpanFinder, SpanMatches, SpanPlaces
 from ...analysis.numbers import filter_of
 from ...analysis.problem import problem_of
 from ...analysis.rhythm import next_in
@@ -52,6 +52,7 @@ class TraceSearch(TraceBase):
             self, "search", self._find_matches, self._show_matches, self._no_matches, self._show_matches
         )
         self._values: Mapping[str, tuple[str, ...]] | None = None
+        self._places: SpanPlaces | None = None
         self._found: SpanMatches | None = None
         self._only = False
         """Only the matches are wanted, also when the spans are others by now."""
@@ -128,15 +129,23 @@ class TraceSearch(TraceBase):
         finder = SpanFinder(question.forest, wanted, answered(self._session.sql, wanted, trace_id))
         told = time.monotonic()
         with ExitStack() as stack:
-            texts = wanted.texts
-            parts = stack.enter_context(closing(self._session.search(texts, trace_id))) if texts else None
-            for _ in finder.look(parts):
-                if not self._search.is_awaited:
+            looking = finder.look()
+            if wanted.texts:
+                parts = stack.enter_context(closing(self._session.search(wanted.texts, trace_id)))
+                looking = finder.look_in(parts, self._places_in(question.forest))
+            for _ in looking:
+                if not self._search.is_wanted:
                     raise QueryCancelledError("search")
                 if (now := time.monotonic()) >= told + _TOLD_S:
                     self._search.tell(question, finder.so_far())
                     told = now
         return finder.whole()
+
+    def _places_in(self, forest: Forest) -> SpanPlaces:
+        places = self._places
+        if places is None or places.forest is not forest:
+            places = self._places = SpanPlaces(forest)
+        return places
 
     def _show_matches(self, question: SearchQuestion, answer: SpanMatches) -> None:
         if question.forest is not self.timeline.forest:
