@@ -68,7 +68,7 @@ def test_a_branch_is_found_by_its_name(tmp_path, capsys):
     }  # fmt: skip
     assert main(["list", *library]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split() == "↺ of d47eb1c4fe5a, fork: ✎ params.seed = 7, complete".split()
+    assert lines[2].strip() == "↺ of d47eb1c4fe5a, fork: ✎ params.seed = 7, complete"
     assert main(["library", "remove", "with a seed", *library]) == 0
     assert main(["list", "--json", *library]) == 0
     out = capsys.readouterr().out
