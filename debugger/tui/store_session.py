@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 
@@ -25,6 +24,7 @@ from ..replay.model import ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..replay.plan import calls_after, plan_replay, sentence_of
 from ..replay.recording import Recording
 from ..replay.run import run_replay, stop_here
+from ..scratch import ScratchFolder
 from ..store import Library, Store
 from ..store.library import library_folder
 from ..store.notebook import Notebook, notebook_beside
@@ -82,7 +82,7 @@ class StoreSession(TraceReading):
         """Replays that were thrown away."""
         self._store = Store.memory()
         self._files = FileFollower(self._store, Follower(paths)) if paths else None
-        self._folder = TemporaryDirectory(prefix="retrospan-")
+        self._folder = ScratchFolder()
         self._numbers = itertools.count(1)
         self._recording: Recording | None = None
         self._recorded_spans: list[SpanRow] = []
@@ -108,7 +108,7 @@ class StoreSession(TraceReading):
         self._store.close()
         if self._library is not None:
             self._library.close()
-        self._folder.cleanup()
+        self._folder.remove()
 
     @property
     def is_library(self) -> bool:
@@ -231,7 +231,7 @@ class StoreSession(TraceReading):
         on_ask: Callable[[Question], Supplied] = stop_here,
     ) -> ReplayReport:
         """Run the job to its end, and load its trace as a branch."""
-        path = job.output or Path(self._folder.name) / f"replay-{next(self._numbers)}.otlp.jsonl"
+        path = job.output or self._folder.path / f"replay-{next(self._numbers)}.otlp.jsonl"
         report = run_replay(self._record(job.trace_id), job, path, on_call=on_call, cancelled=cancelled, on_ask=on_ask)
         if report.trace_path is not None:
             self._store.load([report.trace_path])

@@ -265,7 +265,7 @@ class TracesScreen(MarkingScreen):
 
     def on_drawn_moved(self) -> None:
         """The header says what the replay under the cursor is."""
-        if self.query_one(TraceList).branches:
+        if self.query_one(TraceList).facts:
             self.draw_header()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
