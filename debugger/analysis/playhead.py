@@ -43,12 +43,20 @@ class Track:
         return len(self.span_ids)
 
     def cut_of(self, position: int) -> tuple[str, Anchor] | None:
-        """The cut of a span that lies at a position, where one does: a replay can only start there."""
+        """The cut of a span that lies at a position, where one does."""
         if self.edges[position] == 2:
             return self.span_ids[position], "after"
         if position + 1 < len(self) and self.edges[position + 1] == 1:
             return self.span_ids[position + 1], "before"
         return None
+
+    def start_of(self, position: int) -> tuple[str, Anchor] | None:
+        """The cut from which a replay starts at a position: the last one at or before it.
+
+        Answers come at ends of spans, where cuts are, so none of those up to the position is missing there.
+        """
+        cuts = (self.cut_of(at) for at in range(position, -1, -1))
+        return next((cut for cut in cuts if cut is not None), None)
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

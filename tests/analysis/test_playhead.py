@@ -79,6 +79,11 @@ def test_positions_are_cuts_of_spans(cursor):
         if cut is not None:
             assert cursor.position_of(*cut) == position
         assert track.said(position, "the {name}") != ""
+        start = track.start_of(position)
+        if start is not None and cursor.has_state(at := cursor.position_of(*start)):
+            changes = snapshot_changes(cursor.at(at), cursor.at(position))
+            assert not [change for change in changes if change.kind == "journal"], "a replay from there has all answers"
+    assert track.start_of(2) is not None
 
 
 def test_of_very_many_frames_those_that_run_changed_or_came_last_are_shown():
