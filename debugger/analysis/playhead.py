@@ -43,20 +43,16 @@ class Track:
         return len(self.span_ids)
 
     def cut_of(self, position: int) -> tuple[str, Anchor] | None:
-        """The cut of a span that lies at a position, where one does."""
-        if self.edges[position] == 2:
-            return self.span_ids[position], "after"
-        if position + 1 < len(self) and self.edges[position + 1] == 1:
-            return self.span_ids[position + 1], "before"
-        return None
+        """The cut of a span at which a replay from a position starts: the last one that the events have come to.
 
-    def start_of(self, position: int) -> tuple[str, Anchor] | None:
-        """The cut from which a replay starts at a position: the last one at or before it.
-
-        Answers come at ends of spans, where cuts are, so none of those up to the position is missing there.
+        Between two of them, while calls run, it lies before the position. None before the first one.
         """
-        cuts = (self.cut_of(at) for at in range(position, -1, -1))
-        return next((cut for cut in cuts if cut is not None), None)
+        if position + 1 < len(self) and self.edges[position + 1] == 1 and self.edges[position] != 2:
+            return self.span_ids[position + 1], "before"
+        for at in range(position, 0, -1):
+            if self.edges[at]:
+                return self.span_ids[at], "before" if self.edges[at] == 1 else "after"
+        return None
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from runtime.messages import Call, Json
-from runtime.snapshot import RestoreError
+from runtime.snapshot import NoFrameError, RestoreError
 
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.playhead import StateView, Track
@@ -232,7 +232,7 @@ class TraceTime(TraceBase):
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
             assert question.span_id is not None
-            position = track.span_ids.index(question.span_id)
+            position = self._first_position(track, question.span_id)
         state = self._session.state(trace_id, position, question.since)
         plan = None
         if cut is None and (found := track.cut_of(position)) is not None:
@@ -240,6 +240,16 @@ class TraceTime(TraceBase):
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
         return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
+
+    def _first_position(self, track: Track, span_id: str) -> int:
+        """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
+        position = track.span_ids.index(span_id)
+        try:
+            self._session.state(self.row.trace_id, position, None)
+        except NoFrameError as none:
+            places = [self._session.position_of(self.row.trace_id, cut.span_id, cut.anchor) for cut in none.nearest]
+            return min((place for place in places if place > position), default=position)
+        return position
 
     def _span_name(self, span_id: str) -> str:
         forest = self.timeline.forest
@@ -330,25 +340,18 @@ class TraceTime(TraceBase):
             return
         whole = Start(job=self._job(None), word="whole", said="every recorded answer counts")
         cuts = self._cuts()
-        shown = 1 if self._is_state_shown and self._replay_cut() is not None else 0
+        shown = 1 if self._is_state_shown and self.cut is not None else 0
         self._ask_plan((*cuts[:shown], whole, *reversed(cuts[shown:])))
 
     def _cuts(self) -> Starts:
         """The state's place and the span under the cursor, as far as they are two."""
-        state, span = self._replay_cut(), self.timeline.selected
+        state, span = self.cut, self.timeline.selected
         found = [] if state is None else [(state, "state", "the state that is shown")]
         # Nothing lies before the first span.
         if span is not None and self.timeline.cursor and (state is None or state.span_id != span.span_id):
             before = Cut(span.span_id, "before", name_of(span))
             found.append((before, "span", "before the span under the cursor"))
         return tuple([Start(job=self._job(cut), word=word, said=said, span_name=cut.name) for cut, word, said in found])
-
-    def _replay_cut(self) -> Cut | None:
-        """Where a replay from the shown state starts."""
-        if self.cut is not None or self._track is None or self.position is None:
-            return self.cut
-        found = self._track.start_of(self.position)
-        return None if found is None else Cut(*found, self._span_name(found[0]))
 
     def _ask_plan(self, starts: Starts) -> None:
         self._begin_reading()
