@@ -86,7 +86,8 @@ def test_messages_of_the_previous_call_and_its_answer_are_carried_over():
     view = conversation(llm(SYSTEM, USER, Message("assistant", ANSWER.parts), AGAIN, tokens=30),
                         llm(SYSTEM, USER, output=ANSWER, tokens=10))  # fmt: skip
     assert [shown.is_new for shown in view.messages] == [False, False, False, True]
-    assert (view.carried, view.grown_tokens) == (3, 20)
+    assert view.carried is not None
+    assert (view.carried.kept, view.grown_tokens) == (3, 20)
     assert "3 messages carried over, 1 new (+), +20 input tokens" in document_of(view).text
 
 
