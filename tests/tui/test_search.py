@@ -5,8 +5,11 @@ from __future__ import annotations
 from msgspec import structs
 from textual.events import Paste
 
+from debugger.analysis.filter_fields import span_filter
+from debugger.analysis.matches import SpanFinder, SpanPlaces
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.screens.trace_search import SearchQuestion
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
 from tests.tui.driver import NARROW, Desk, Typed, drive, see
@@ -29,6 +32,27 @@ def test_a_search_is_counted_and_gone_through():
         assert "search ▸" not in desk.screen
         await desk.press("n")
         assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
+
+    drive(FakeSession(), scene)
+
+
+def test_a_long_search_shows_what_it_has_found_so_far():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", Typed("kind:llm"), "enter")
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        forest = screen.timeline.forest
+        finder = SpanFinder(forest, span_filter("kind:llm"), {})
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.settle()
+        assert "no match yet, searching… 0 %" in desk.line("search ▸")
+        rows = [(row.trace_id, row.seq, 0) for row in forest.rows[:6]]
+        next(finder.look_in([rows], SpanPlaces(forest)))
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.press("n")
+        assert "of 2, searching… 50 %" in desk.line("search ▸"), "the keys go through them"
+        await desk.press("f")
+        assert "format_plan" in desk.screen, "which are the only ones is not known yet"
 
     drive(FakeSession(), scene)
 
@@ -104,6 +128,11 @@ def test_tab_goes_through_the_candidates():
         assert desk.typed == "model:gpt-4.1-nano "
         await desk.press("tab")
         assert desk.typed == "model:gpt-4o-mini "
+        await desk.press(Typed("zzz"), "tab", Typed("y"))
+        assert desk.typed == "model:gpt-4o-mini zzzy", "the field keeps the keys"
+        assert "nothing to complete" not in desk.screen
+        await desk.press("tab")
+        assert "nothing to complete here" in desk.screen
 
     drive(FakeSession(), scene)
 
@@ -325,7 +354,11 @@ def test_only_the_matches_stay_when_the_trace_goes_on():
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert screen.timeline.shows_only_matches
-        await desk.press("f")
+        await desk.press("m")
+        screen._open.ask(screen.row.trace_id)
+        await desk.settle()
+        assert not screen.timeline.shows_only_matches, "a jump to a hidden span had shown everything"
+        await desk.press("f", "f")
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert not screen.timeline.shows_only_matches

@@ -184,7 +184,7 @@ class TraceSearch(TraceBase):
         elif answer is not None:
             far = f"{answer.looked_at * 100 // max(len(answer.marked), 1)} % "
             line.right = (Run(f"{self._counted(answer)}, ", "warning"), Run(f"searching… {far}", "dim"))
-        elif self._search.is_running or self._search.is_waiting:
+        elif self._search.is_awaited:
             line.right = (Run("searching… ", "dim"),)
         else:
             line.right = ()
@@ -233,8 +233,12 @@ class TraceSearch(TraceBase):
         self.app.push_screen(NumbersScreen(self._session, scope, self._show_calls))
 
     def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:
+        wanted = filter_of(row, by)
+        if self.search_line.text == wanted and self._found is not None:
+            self._first_match()
+            return
         self._goes_on = True
-        self.search_line.text = filter_of(row, by)
+        self.search_line.text = wanted
 
     def action_only(self) -> None:
         """Show only the matches and what is above them, or everything again."""
@@ -257,6 +261,7 @@ class TraceSearch(TraceBase):
         return was_on
 
     def cursor_moved(self) -> None:
-        """The cursor may have come to a match, or left it."""
+        """The cursor may have come to a match, or left it; where it left all that was shown, all is shown again."""
         if self._found is not None:
+            self._only = self.timeline.shows_only_matches
             self.draw_search()
