@@ -121,7 +121,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         return binding if binding.show else None
 
     def on_mount(self) -> None:
-        """Draw what does not depend on data."""
+        """Draw what does not depend on data. Textual calls this itself, after the screen's own handler of the name."""
         self.draw_header()
         self.offer_keys()
 

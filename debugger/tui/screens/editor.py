@@ -135,7 +135,6 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
 
     def on_mount(self) -> None:
         """Begin with the text of the first path."""
-        super().on_mount()
         self._choose(0)
         self.area.focus()
 
@@ -220,7 +219,6 @@ class AskScreen(EditorScreen[Supplied]):
 
     def on_mount(self) -> None:
         """Propose what the nearest recorded call had given."""
-        super().on_mount()
         proposal = self._question.proposal
         self.area.recorded = "" if proposal is None else _plain(proposal)
         self.area.focus()

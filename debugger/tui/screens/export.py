@@ -54,7 +54,6 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        super().on_mount()
         self.area.load_text(str(self.job.path))
         self.area.focus()
         self._draw()

@@ -58,7 +58,6 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        super().on_mount()
         self.area.load_text(str(self._path))
         self.area.move_cursor(self.area.document.end)
         self.area.focus()
@@ -108,7 +107,6 @@ class NameScreen(EditorScreen[str | None]):
 
     def on_mount(self) -> None:
         """Wait for a name."""
-        super().on_mount()
         self.area.focus()
         self._say("under the name", "dim")
 

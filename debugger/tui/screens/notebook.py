@@ -41,7 +41,6 @@ class NoteEditor(EditorScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show what stands there."""
-        super().on_mount()
         self.query_one("#editor-line", OneLine).pieces = (Run(one_line(self._about), "strong"),)
         self.area.recorded = self._text
         self.area.focus()
@@ -112,7 +111,6 @@ class NotebookScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Read the notes."""
-        super().on_mount()
         self.view.focus()
         self._change.ask(Change())
 

@@ -122,7 +122,6 @@ class ReplayScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Start."""
-        super().on_mount()
         self.calls.focus()
         self.call_after_refresh(self._draw_columns)
         self._run.ask(self.job)

@@ -115,7 +115,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     def on_mount(self) -> None:
         """Load the spans."""
-        super().on_mount()
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})

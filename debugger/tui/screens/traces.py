@@ -162,7 +162,6 @@ class TracesScreen(MarkingScreen):
 
     def on_mount(self) -> None:
         """Start to load."""
-        super().on_mount()
         self.query_one(TraceList).focus()
         self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
