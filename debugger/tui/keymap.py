@@ -342,8 +342,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "recording: stop, or really ask"),
         _key("question.tools", "o", "choose('tools')", "tools", "What happens when a tool call is not in the "
              "recording: stop, or really run it"),
-        _key("question.whole", "w", "whole", "from", "Switch between a replay from the cut that is shown and one of "
-             "the whole trace"),
+        _key("question.whole", "w", "whole", "from", "Where the replay starts: the whole trace, the state that is "
+             "shown, or the span under the cursor"),
         _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
         _key("question.help", "question_mark,f1", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
