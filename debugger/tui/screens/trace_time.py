@@ -85,8 +85,6 @@ class TraceTime(TraceBase):
         super().__init__(session, row)
         self.cut: Cut | None = None
         """The cut at which a replay from the shown state would start; None while there is none."""
-        self.position: int | None = None
-        """The event where the playhead stands; None before it is used."""
         self.mark: int | None = None
         """The marked event."""
         self._track: Track | None = None
