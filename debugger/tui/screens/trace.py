@@ -40,8 +40,9 @@ from .reading import Reading
 from .thread import ThreadScreen
 from .trace_fidelity import TraceFidelity
 from .trace_findings import TraceFindings
+from .trace_replay import TraceReplay
 from .trace_search import TraceSearch
-from .trace_time import TraceTime, no_cut_document
+from .trace_time import no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
 
@@ -63,7 +64,7 @@ class TraceModel:
     """How a replay ended, in a word; empty for a recording and where it is not known."""
 
 
-class TraceScreen(TraceSearch, TraceTime, TraceFindings):
+class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")

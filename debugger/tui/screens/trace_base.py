@@ -4,7 +4,8 @@ The screen is ``trace.TraceScreen``. Its parts, each with the actions of its key
 
 - ``trace``: opening, following, header, tabs, branches, the span under the cursor
 - ``trace_search``: searching, matches, numbers
-- ``trace_time``: the playhead, states, replays and forks
+- ``trace_time``: the playhead, states and what differs between two
+- ``trace_replay``: replays and forks
 - ``trace_findings``: where a phrase came from, pinning, exports
 
 What moves, folds and zooms is the timeline's own: ``widgets.timeline`` and ``widgets.timeline_moves``.
