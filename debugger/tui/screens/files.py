@@ -47,8 +47,7 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
     def on_mount(self) -> None:
         """Show what is proposed."""
         super().on_mount()
-        self.area.load_text(str(self._path))
-        self.area.move_cursor(self.area.document.end)
+        self.propose(str(self._path))
         self.area.focus()
         self._say(f"to the file, in the form of its ending: {' '.join(self._endings)}", "dim")
 
