@@ -86,7 +86,8 @@ def test_messages_of_the_previous_call_and_its_answer_are_carried_over():
     view = conversation(llm(SYSTEM, USER, Message("assistant", ANSWER.parts), AGAIN, tokens=30),
                         llm(SYSTEM, USER, output=ANSWER, tokens=10))  # fmt: skip
     assert [shown.is_new for shown in view.messages] == [False, False, False, True]
-    assert (view.carried, view.grown_tokens) == (3, 20)
+    assert view.carried is not None
+    assert (view.carried.kept, view.grown_tokens) == (3, 20)
     assert "3 messages carried over, 1 new (+), +20 input tokens" in document_of(view).text
 
 
@@ -286,6 +287,7 @@ def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
     shown = "\n".join(line.text for line, _, _ in unfolded(document, frozenset()))
     assert 'parameters temperature 0.2 · stop ["x"]' in shown
     assert "tools offered look, go␛" in shown
+    assert "▸ 2 tool definitions, 8 lines (enter shows them)" in shown
     assert "Looks around" not in shown
     assert "answer must fit a JSON schema" in shown
     assert "Looks around" in document.text

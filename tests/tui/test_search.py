@@ -104,6 +104,11 @@ def test_tab_goes_through_the_candidates():
         assert desk.typed == "model:gpt-4.1-nano "
         await desk.press("tab")
         assert desk.typed == "model:gpt-4o-mini "
+        await desk.press(Typed("zzz"), "tab", Typed("y"))
+        assert desk.typed == "model:gpt-4o-mini zzzy", "the field keeps the keys"
+        assert "nothing to complete" not in desk.screen
+        await desk.press("tab")
+        assert "nothing to complete here" in desk.screen
 
     drive(FakeSession(), scene)
 
@@ -325,7 +330,11 @@ def test_only_the_matches_stay_when_the_trace_goes_on():
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert screen.timeline.shows_only_matches
-        await desk.press("f")
+        await desk.press("m")
+        screen._open.ask(screen.row.trace_id)
+        await desk.settle()
+        assert not screen.timeline.shows_only_matches, "a jump to a hidden span had shown everything"
+        await desk.press("f", "f")
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert not screen.timeline.shows_only_matches
