@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from runtime.messages import Call
 
@@ -87,8 +89,12 @@ def _step_lines(number: int, step: Step, call: Call, *, is_first: bool) -> list[
     return [Line(tuple(head)), Line((_flat(before), _flat(found, "added"), _flat(after)), 5)]
 
 
+_BREAK: Final = re.compile(r"[ \t]*[\r\n]\s*")
+
+
 def _flat(text: str, style: Style = "") -> Piece:
-    return Piece(visible(text.replace("\t", " ")), style, text)
+    """On one line: where the text breaks, and how far what follows is indented, is of no matter here."""
+    return Piece(visible(_BREAK.sub(" ", text).replace("\t", " ")), style, text)
 
 
 def _end(out: Builder, lineage: Lineage) -> None:
@@ -105,8 +111,3 @@ def _end(out: Builder, lineage: Lineage) -> None:
         out.line(Piece(f"Only {MOST_STEPS} steps are followed.", "warning"))
     if lineage.elsewhere > len(lineage.steps):
         out.line(Piece(f"As it is written it stands in {plural(lineage.elsewhere, 'place')} of this trace.", "dim"))
-
-
-def lineage_text(lineage: Lineage, places: Places) -> str:
-    """The trail as plain text, for the notebook."""
-    return lineage_view(lineage, places).document.text

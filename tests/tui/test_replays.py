@@ -16,6 +16,7 @@ from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
 from runtime.journal import Difference, Question
+from runtime.messages import Call
 from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event, see
 from tests.tui.fake_session import FakeSession, same_report
 
@@ -85,6 +86,37 @@ def test_the_dialog_follows_its_options():
     session = FakeSession()
     drive(session, scene, (200, 50))
     assert [job.span_id for job in session.jobs] == [f"{2:016x}", None], "w and w again is the state that is seen"
+
+
+def test_a_replay_starts_from_the_span_under_the_cursor_or_where_the_playhead_stands():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "r")
+        assert "from       the whole trace" in desk.screen
+        await desk.press("w")
+        assert "before the span under the cursor" in desk.screen
+        assert "from       up to the point before get_weather" in desk.screen
+        await desk.press("enter", "escape", "home", "r")
+        assert "w from" not in desk.screen, "nothing lies before the first span"
+
+    session = FakeSession()
+    drive(session, scene, WIDE)
+    assert [(job.span_id, job.anchor) for job in session.jobs] == [(f"{3:016x}", "before")]
+
+
+def test_the_plan_from_another_place_is_waited_for():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "r")
+        desk.app.session.the_plan = replace(desk.app.session.the_plan, problem="nothing had started yet")
+        await desk.press("w")
+        assert "nothing had started yet" in desk.screen
+        assert "m models" not in desk.screen
+        await desk.press("m", "enter", "w")
+        assert "from       the whole trace" in desk.screen, "a place that cannot be replayed from leaves the others"
+        await desk.press("escape")
+
+    session = FakeSession()
+    drive(session, scene, WIDE)
+    assert not session.jobs
 
 
 def test_a_live_replay_without_its_sdk_is_not_started():
@@ -229,14 +261,8 @@ def test_a_branch_says_how_it_ended_where_that_is_known():
 
 
 def test_a_replay_that_is_asked_for_while_its_state_is_rebuilt_starts_from_that_state():
-    gate = threading.Event()
-
-    class Session(FakeSession):
-        def snapshot(self, trace_id, span_id, anchor):
-            gate.wait(5)
-            return super().snapshot(trace_id, span_id, anchor)
-
-    session = Session()
+    session = FakeSession()
+    session.state_gate = gate = threading.Event()
 
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down")
@@ -264,28 +290,38 @@ def test_a_replay_whose_trace_could_not_be_written_says_so_and_offers_nothing():
     assert session.kept == []
 
 
-def test_a_replay_that_is_planned_too_late_asks_nothing_over_another_page():
+def test_what_comes_too_late_asks_nothing_over_another_page():
     session = FakeSession()
     begun, gate = threading.Event(), threading.Event()
+    call = session.call
 
     def plan(job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
         begun.set()
         assert gate.wait(60)
         return session.the_plan
 
+    def slow_call(trace_id: str, span_id: str) -> Call:
+        begun.set()
+        assert gate.wait(60)
+        return call(trace_id, span_id)
+
     session.plan = plan  # type: ignore[method-assign]
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter")
-        desk.app.post_message(key_event("r"))
-        await desk.until(begun.is_set)
-        desk.app.post_message(key_event("question_mark"))
-        await desk.until(lambda: isinstance(desk.app.screen, HelpScreen))
-        gate.set()
-        await desk.settle()
-        assert isinstance(desk.app.screen, HelpScreen)
-        await desk.press("escape")
-        assert isinstance(desk.app.screen, TraceScreen), "nor does it come up later"
+        await desk.press("enter", "m")
+        session.call = slow_call  # type: ignore[method-assign]
+        for key in "rE":
+            begun.clear()
+            gate.clear()
+            desk.app.post_message(key_event(key))
+            await desk.until(begun.is_set)
+            desk.app.post_message(key_event("question_mark"))
+            await desk.until(lambda: isinstance(desk.app.screen, HelpScreen))
+            gate.set()
+            await desk.settle()
+            assert isinstance(desk.app.screen, HelpScreen)
+            await desk.press("escape")
+            assert isinstance(desk.app.screen, TraceScreen), "nor does it come up later"
         # What the recording cannot answer is shown with what differs, as text.
         near = Difference(part="message", path="messages[1]", recorded="check Lyon", actual="check \x1b[2JNice")
         desk.app.push_screen(AskScreen(Question(kind="llm", name="m", call_id="x", reason="new", request=[],

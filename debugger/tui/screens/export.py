@@ -14,7 +14,7 @@ from ..exporting import SUFFIXES, ExportJob, What
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, Run, key_for
 from .editor import EditorScreen
-from .files import path_problem
+from .files import NoFileNameError, file_named
 
 _SAID: dict[What, str] = {
     "trace": "the spans as OTLP JSON, which every reader of OpenTelemetry opens",
@@ -54,7 +54,6 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        super().on_mount()
         self.area.load_text(str(self.job.path))
         self.area.focus()
         self._draw()
@@ -67,8 +66,7 @@ class ExportScreen(EditorScreen[ExportJob | None]):
         self.query_one("#export-redaction", OneLine).pieces = (
             redaction, Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
         )  # fmt: skip
-        said = Run(warning, "warning") if warning else Run("to the file", "dim")
-        self.query_one("#editor-line", OneLine).pieces = (said,)
+        self.say_above(warning or "to the file", "warning" if warning else "dim")
 
     def action_what(self) -> None:
         """Write something else."""
@@ -87,19 +85,14 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def action_done(self) -> None:
         """Write; where the file is there, only when asked once more."""
-        text = self.area.text.strip()
-        problem = path_problem(text)
-        if problem:
-            self._draw(problem)
+        try:
+            path = file_named(self.area.text.strip())
+        except NoFileNameError as fault:
+            self._draw(fault.message)
             return
-        path = Path(text).expanduser()
         is_again = self.job.overwrites and self.job.path == path
         self.job = replace(self.job, path=path, redaction=_REDACTIONS[self._redaction][0], overwrites=True)
         if path.exists() and not is_again:
             self._draw(f"{path.name} is there already; the same key again replaces it.")
         else:
             self.dismiss(replace(self.job, overwrites=is_again))
-
-    def action_cancel(self) -> None:
-        """Write nothing."""
-        self.dismiss(None)

@@ -1,34 +1,26 @@
-"""Time travel on a trace's screen: the playhead, the state where it stands, what differs, and replays from there."""
+"""Time travel on a trace's screen: the playhead, the state where it stands, and what differs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, cast
+from typing import cast
 
-from runtime.messages import Call, Json
-from runtime.snapshot import NoFrameError, RestoreError
+from runtime.snapshot import NoFrameError
 
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import snapshot_document
 from ...analysis.text import one_line
 from ...analysis.tree import name_of
-from ...replay.editing import editable
-from ...replay.model import Anchor, Edit, ReplayJob, ReplayPlan
-from ...store.rows import SpanRow, TraceRow
+from ...replay.model import Anchor, ReplayJob, ReplayPlan
+from ...store.rows import TraceRow
 from ..latest import Latest
 from ..session import Session
 from ..widgets.drawn import Drawable, Run
 from ..widgets.playhead_line import PlayheadLine
-from .editor import ForkScreen
-from .notes import NotesScreen
-from .question import QuestionScreen
 from .reading import Reading
-from .replay import ReplayScreen
 from .trace_base import TraceBase
 
 _PLANNED = 3_000
@@ -67,28 +59,26 @@ class StateQuestion:
 class StateAnswer:
     """A state, and what can be done from it."""
 
+    row: TraceRow
+    """The trace as it was when its events were read."""
     track: Track
     state: StateView
     cut: Cut | None
     document: Document = field(repr=False)
 
 
-PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
-"""The job, what the screen calls its span, and whether the whole trace is proposed first."""
-
-
 class TraceTime(TraceBase):
-    """The time travel part of a trace's screen."""
+    """The part of a trace's screen that shows states."""
 
     def __init__(self, session: Session, row: TraceRow) -> None:
         super().__init__(session, row)
         self.cut: Cut | None = None
         """The cut at which a replay from the shown state would start; None while there is none."""
-        self.position: int | None = None
-        """The event where the playhead stands; None before it is used."""
         self.mark: int | None = None
         """The marked event."""
         self._track: Track | None = None
+        self._tracked: TraceRow | None = None
+        """The trace as it was when it had these events."""
         self._state: StateView | None = None
         self._replay_waits = False
         self._words = ""
@@ -97,15 +87,13 @@ class TraceTime(TraceBase):
         self._restore: Latest[StateQuestion, StateAnswer] = Latest(
             self, "snapshot", self._find_state, self._show_state, self._no_state
         )
-        self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
-            self, "fork", self._find_choices, self._edit, self._no_choices
-        )
-        self._plan: Latest[PlanQuestion, ReplayPlan] = Latest(
-            self, "plan", self._find_plan, self._ask_first, self._no_plan
-        )
 
     def draw_time(self) -> None:
         """Draw what shows the window of time."""
+        raise NotImplementedError
+
+    def action_replay(self) -> None:
+        """Ask before a replay."""
         raise NotImplementedError
 
     # Reading the whole trace, which the first state and the first plan need.
@@ -134,12 +122,15 @@ class TraceTime(TraceBase):
         if not self._reading.is_shown:
             return False
         self.leave_reading()
-        for question in (self._restore, self._fork, self._plan):
-            question.drop()
-        self._replay_waits = False
+        self.drop_questions()
         self._end_reading()
         self.say("Reading the trace was stopped; it begins anew when it is needed.")
         return True
+
+    def drop_questions(self) -> None:
+        """Want no answer any more for which the trace is read."""
+        self._restore.drop()
+        self._replay_waits = False
 
     def leave_reading(self) -> None:
         """Nobody waits for what is read."""
@@ -222,10 +213,12 @@ class TraceTime(TraceBase):
         self._restore.ask(question)
 
     def _find_state(self, question: StateQuestion) -> StateAnswer:
-        trace_id, position, cut = self.row.trace_id, question.position, question.cut
+        row, position, cut = self.row, question.position, question.cut
+        trace_id = row.trace_id
         self._session.prepare(trace_id, self._reading.tell)
         self._reading.tell("state", 1)
-        track = self._track or self._session.track(trace_id)
+        known = self._track if self._tracked is row else None
+        track = known or self._session.track(trace_id)
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
@@ -237,7 +230,8 @@ class TraceTime(TraceBase):
             cut = Cut(found[0], found[1], self._span_name(found[0]))
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
-        return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
+        document = self._document(question, track, state, plan)
+        return StateAnswer(row=row, track=track, state=state, cut=cut, document=document)
 
     def _first_position(self, track: Track, span_id: str) -> int:
         """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
@@ -260,14 +254,17 @@ class TraceTime(TraceBase):
 
     def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
         self._end_reading()
-        self._track, self._state, self.cut = answer.track, answer.state, answer.cut
+        self._track, self._tracked, self._state, self.cut = answer.track, answer.row, answer.state, answer.cut
         self.position = answer.state.position
         self.detail.put({"snapshot": answer.document})
         self.query_one(PlayheadLine).add_class("-open")
         self._draw_playhead(answer.state.summary)
         if question.cut is not None:
             self.focus_pane(self.detail.view)
-        if self._replay_waits:
+        if answer.row is not self.row:
+            # The trace went on while it was read: its events, and with them the playhead's way, are others by now.
+            self._restore.ask(replace(question, since=None, is_marked=False))
+        elif self._replay_waits:
             self._replay_waits = False
             self.action_replay()
 
@@ -322,92 +319,6 @@ class TraceTime(TraceBase):
             return {}
         places = (("⚑", self.mark), ("┃", self.position))
         return {sign: track.times[at] for sign, at in places if at is not None}
-
-    # Replay.
-
-    @property
-    def shown_cut(self) -> Cut | None:
-        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
-        hidden = self.has_class("-narrow") and not self.has_class("-detail")
-        return None if hidden or self.detail.current != "snapshot" else self.cut
-
-    def action_replay(self) -> None:
-        """Ask before a replay from the state that is shown, else of the whole trace."""
-        if self._restore.is_awaited:
-            self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
-            return
-        cut = self.cut
-        self._ask_plan(self._job(cut), cut.name if cut else None, is_whole=self.shown_cut is None)
-
-    def _ask_plan(self, job: ReplayJob, name: str | None, *, is_whole: bool = False) -> None:
-        self._begin_reading()
-        self._plan.ask((job, name, is_whole))
-
-    def action_fork(self) -> None:
-        """Choose what to change at the span under the cursor."""
-        span = self.timeline.selected
-        if span is not None:
-            self._begin_reading()
-            self._fork.ask(span)
-
-    def _find_choices(self, span: SpanRow) -> list[tuple[str, str]]:
-        call = self._session.call(self.row.trace_id, span.span_id)
-        return editable(call, self._memory_before(call) if call.convention == "retrospan" else None)
-
-    def _memory_before(self, call: Call) -> Mapping[str, Json]:
-        """What the agent's memory held when it made the call; nothing where no state can be rebuilt there."""
-        try:
-            self._session.prepare(self.row.trace_id, self._reading.tell)
-            position = self._session.position_of(self.row.trace_id, call.span_id, "before")
-            frames = self._session.state(self.row.trace_id, position, None).snapshot.frames
-        except RestoreError:
-            return {}
-        owner = (call.call_id or "").rpartition("/")[0]
-        return next((frame.memory or {} for frame in frames if frame.call_id == owner), {})
-
-    def _edit(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
-        self._end_reading()
-        if not choices:
-            self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
-            return
-
-        def go_on(edits: tuple[Edit, ...] | None) -> None:
-            if edits is not None:
-                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=edits)
-                if any(edit.path == "next" for edit in edits):
-                    # No program takes a message after its end; the agent that the trace implies does.
-                    job = replace(job, agent=None, rebuild=True)
-                self._ask_plan(job, name_of(span))
-
-        self.app.push_screen(ForkScreen(choices), go_on)
-
-    def _no_choices(self, _: SpanRow, error: Exception) -> None:
-        self._end_reading()
-        self.say(problem_of(error, "").sentence, warning=True)
-
-    def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
-        with suppress(RestoreError):  # which the plan says in its own words
-            self._session.prepare(self.row.trace_id, self._reading.tell)
-        return self._session.plan(wanted[0], priced=True)
-
-    def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
-        job, name, is_whole = wanted
-        self._end_reading()
-        if not self.is_current:
-            # The user has gone on to another page, where enter means something else.
-            return
-
-        def start(answer: ReplayJob | None) -> None:
-            if answer is not None:
-                rows = {row.span_id: row for row in self.timeline.forest.rows}
-                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
-
-        self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
-
-    def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
-        self._end_reading()
-        document = problem_document(problem_of(error, "no replay could be planned"))
-        self.app.push_screen(NotesScreen("error", document))
 
 
 def no_cut_document() -> Document:
