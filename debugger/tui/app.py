@@ -30,6 +30,9 @@ from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
 from .without_color import WithoutColor
 
+_WITHOUT_COLOR: Final = WithoutColor()
+"""One for all: what a line is without colours is kept by the filter that took them away."""
+
 _READ_S: Final = 2.0
 """A warning may come from work in the background, between two keys of somebody who types on."""
 
@@ -81,8 +84,8 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         return fallback_variables(dark=self.current_theme.dark)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What a line goes through on its way to the terminal."""
-        return (WithoutColor(),) if self.no_color else super().get_line_filters()
+        """What a line goes through on its way to the terminal: our colours are true ones, to be sent as they are."""
+        return (_WITHOUT_COLOR,) if self.no_color else ()
 
     def on_mount(self) -> None:
         """Show the list of traces, and what was wrong with the settings."""
