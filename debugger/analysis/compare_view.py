@@ -11,8 +11,8 @@ from runtime.messages import Call, Json
 from .compare import ComparedCall, Comparison, Status, Totals
 from .conversation import GLYPHS, KIND_STYLES, summary
 from .document import Builder, Document, Line, Piece, Style, told, told_lines
-from .replay_view import difference_lines
 from .text import cost, count, duration, plural
+from .word_diff import difference_lines
 
 SIGNS: dict[Status, tuple[str, Style]] = {
     "same": ("=", "dim"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -23,7 +22,9 @@ from runtime.messages import (
     parse_json_text,
 )
 
+from .context import Carried, carried_from
 from .document import Builder, Document, Line, Original, Piece, Style, json_lines, json_piece, json_text, told
+from .media import media_of
 from .prices import computed_cost
 from .text import cost, count, duration, one_line, plural, size, sparkline
 from .tree import TreeMark
@@ -70,8 +71,8 @@ class Conversation:
 
     call: Call
     messages: tuple[MessageView, ...]
-    carried: int
-    """Input messages that the previous call held already."""
+    carried: Carried | None
+    """What of the input the previous call held already; None where there is nothing to compare with."""
     grown_tokens: int | None
     """Input tokens more than the previous call; None where one of them is not known."""
     growth: tuple[int, ...] = ()
@@ -86,26 +87,17 @@ def conversation(call: Call, previous: Call | None = None, growth: Sequence[int]
         previous: the model call before it in the same agent, whose messages count as known.
         growth: input tokens of the agent's model calls up to this one.
     """
-    known = None if previous is None else Counter(m.digest for m in _all_messages(previous))
-    views = []
-    carried = 0
-    for message in call.input_messages or ():
-        is_new = None
-        if known is not None:
-            is_new = known[message.digest] <= 0
-            known[message.digest] -= 1
-            carried += not is_new
-        views.append(MessageView(message=message, place="input", is_new=is_new))
+    carried = None if previous is None else carried_from(call, previous)
+    inputs = call.input_messages or ()
+    # A call that took over nothing begins a conversation of its own: that all of it is new says nothing.
+    marks = carried.is_new if carried is not None and carried.kept else [None] * len(inputs)
+    views = [MessageView(message=m, place="input", is_new=is_new) for m, is_new in zip(inputs, marks, strict=True)]
     views.extend(MessageView(message=m, place="output", is_new=None) for m in call.output_messages or ())
     before = previous.usage.input_tokens if previous else None
     now = call.usage.input_tokens
     grown = now - before if now is not None and before is not None else None
     return Conversation(call=call, messages=tuple(views), carried=carried, grown_tokens=grown,
                         growth=tuple(growth))  # fmt: skip
-
-
-def _all_messages(call: Call) -> Sequence[Message]:
-    return (*(call.input_messages or ()), *(call.output_messages or ()))
 
 
 def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
@@ -156,14 +148,44 @@ def _head(out: Builder, view: Conversation) -> None:
                 "live": "run for real", "supplied": "supplied by hand",
                 "none": "not answered: the replay stopped here"}.get(served, served)  # fmt: skip
         out.line(told(said, "good" if served == "journal" else "warning"))
-    if call.kind == "llm" and view.carried:
-        new = sum(1 for shown in view.messages if shown.is_new)
-        grown = "" if view.grown_tokens is None else f", {view.grown_tokens:+,} input tokens since the previous call"
-        out.line(Piece(f"{plural(view.carried, 'message')} carried over, {new} new (+){grown}", "dim"))
+    if call.kind == "llm" and view.carried is not None:
+        _compared(out, view.carried, view.grown_tokens)
     if len(view.growth) > 1:
         first, last = view.growth[0], view.growth[-1]
         said = f"  {count(first)} → {count(last)} tok over {plural(len(view.growth), 'call')} of this agent"
         out.line(Piece("context ", "dim"), Piece(sparkline(view.growth), "llm"), Piece(said, "dim"))
+
+
+def _compared(out: Builder, carried: Carried, grown_tokens: int | None) -> None:
+    """What the call took over from the one before it, and what that one was given and this one not."""
+    grown = "" if grown_tokens is None else f", {grown_tokens:+,} input tokens since the previous call"
+    if carried.kept:
+        said = f"{plural(carried.kept, 'message')} carried over, {sum(carried.is_new):,} new (+){grown}"
+        out.line(Piece(said, "dim"))
+    if not carried.kept or not carried.gone:
+        return
+    lines = []
+    for message in carried.gone:
+        style = _ROLES.get(message.role, "strong")
+        lines.append(Line((told(message.role, style, "(no role)", before="- "), Piece("  "), _gist(message)), 2, 4))
+    head = f"{plural(len(carried.gone), 'message')} of the previous call not sent any more (-)"
+    out.folded("gone", Line((Piece(head, "warning"),)), lines)
+
+
+def _gist(message: Message) -> Piece:
+    """A message on one line."""
+    said = []
+    for part in message.parts:
+        match part:
+            case TextPart(content) | ReasoningPart(content):
+                said.append(content)
+            case ToolCallPart(_, name, arguments):
+                said.append(f"▲ {name} {json_text(arguments)}")
+            case ToolCallResponsePart(_, response):
+                said.append(f"↳ {response if isinstance(response, str) else json_text(response)}")
+            case BlobPart() | OtherPart():
+                said.append("▣")
+    return Piece(one_line("  ".join(said), "(empty)"))
 
 
 def _settings(out: Builder, call: Call) -> None:
@@ -271,9 +293,9 @@ def _part(out: Builder, key: str, part: Part, style: Style) -> None:
             _named(out, key, told(name, "tool", before="▲ ", after=" "), arguments, id_)
         case ToolCallResponsePart(id_, response):
             _named(out, key, Piece("↳ ", "tool"), response, id_)
-        case BlobPart(mime_type, uri, size_bytes, _):
-            what = told(mime_type, "dim", "file", before="▣ ", after=f", {size(size_bytes)}")
-            out.line(what, told(uri, "dim", before=", ") if uri else Piece(""), indent=2)
+        case BlobPart() | OtherPart() if (media := media_of(part)) is not None:
+            what = told(media.mime_type, "dim", "file", before="▣ ", after=f", {size(media.size_bytes)}")
+            out.line(what, told(media.name, "dim", before=", ") if media.name else Piece(""), indent=2)
         case OtherPart(type_, data):
             out.line(told(type_, "dim", before="? ", after=" (a kind of part this version does not know)"), indent=2)
             out.json(key, dict(data), indent=4)

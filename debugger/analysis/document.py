@@ -378,20 +378,21 @@ def _json_style(value: Json) -> Style:
 
 def json_text(value: Json) -> str:
     """A JSON value on one line, made visible; what is not JSON shows as Python would print it."""
-    return visible(_json_source(value))
+    return visible(json_source(value))
 
 
 def json_piece(value: Json, style: Style = "") -> Piece:
     """A JSON value on one line."""
-    source = _json_source(value)
+    source = json_source(value)
     return Piece(visible(source), style, source)
 
 
-def _json_source(value: Json) -> str:
+def json_source(value: Json, indent: int | None = None) -> str:
+    """A JSON value as it is, on one line or, with an indent, on several; what is not JSON as Python would print it."""
     if isinstance(value, bytes):
         return f"{plural(len(value), 'byte')}: {value[:32].hex(' ')}{' …' if len(value) > 32 else ''}"
     try:
-        return json.dumps(value, ensure_ascii=False, default=_not_json)
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=_not_json)
     except (ValueError, RecursionError):
         return "[cycle]"
 

@@ -43,11 +43,15 @@ class Track:
         return len(self.span_ids)
 
     def cut_of(self, position: int) -> tuple[str, Anchor] | None:
-        """The cut of a span that lies at a position, where one does: a replay can only start there."""
-        if self.edges[position] == 2:
-            return self.span_ids[position], "after"
-        if position + 1 < len(self) and self.edges[position + 1] == 1:
+        """The cut of a span at which a replay from a position starts: the last one that the events have come to.
+
+        Between two of them, while calls run, it lies before the position. None before the first one.
+        """
+        if position + 1 < len(self) and self.edges[position + 1] == 1 and self.edges[position] != 2:
             return self.span_ids[position + 1], "before"
+        for at in range(position, 0, -1):
+            if self.edges[at]:
+                return self.span_ids[at], "before" if self.edges[at] == 1 else "after"
         return None
 
     def said(self, position: int, name: str) -> str:

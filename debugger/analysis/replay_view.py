@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Final, Literal, TypeAlias
-
-from runtime.messages import Json
+from typing import Final
 
 from ..replay.model import (
     CallStatus,
-    Difference,
     Divergence,
     Edit,
     Ended,
@@ -22,9 +17,10 @@ from ..replay.model import (
     ReplayReport,
 )
 from ..store.rows import SpanRow
-from .document import Builder, Document, Line, Piece, Style, json_text, told, told_lines
+from .document import Builder, Document, Line, Piece, Style, told, told_lines
 from .text import cost, duration, one_line
 from .tree import name_of
+from .word_diff import diff_lines, diff_text, difference_lines
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
     "running": ("… running", "dim"),
@@ -177,7 +173,7 @@ def _edits(out: Builder, edits: Iterable[Edit]) -> None:
     for i, edit in enumerate(edits):
         unreached = () if edit.is_reached else (Piece("  not reached: nothing has changed by it", "error"),)
         out.line(Piece("✎ ", "warning"), told(edit.path, "key"), *unreached)
-        out.body(f"edit{i}", diff_lines(_plain(edit.was), _plain(edit.value), 2))
+        out.body(f"edit{i}", diff_lines(diff_text(edit.was), diff_text(edit.value), 2))
 
 
 def _used(report: ReplayReport) -> str:
@@ -211,80 +207,6 @@ def _divergence(out: Builder, found: Divergence) -> None:
         out.line(Piece("[-recorded-]", "removed"), Piece(" "), Piece("{+asked now+}", "added"), indent=2)
 
 
-def difference_lines(difference: Difference, indent: int = 0) -> list[Line]:
-    """A difference word by word: ``[-recorded-]`` and ``{+actual+}`` between what is the same."""
-    return diff_lines(_plain(difference.recorded), _plain(difference.actual), indent)
-
-
-def _plain(value: Json) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json_text(value)
-
-
-Change: TypeAlias = Literal["same", "removed", "added"]
-
-_WORDS = re.compile(r"\s+|\d+(?:\.\d+)*(?:[eE][+-]?\d+)?(?!\w)|\w+|[^\w\s]")
-"""Words of a diff. A number is one, with its fraction and exponent: 4.5 becomes 9.0, not 4 a 9 and 5 a 0."""
-
-_DIFF_WORDS = 4_000
-"""Beyond this many words a word diff takes seconds, so lines are compared instead."""
-
-_KEPT = 12
-"""Words of unchanged text that stay around a change."""
-
-
-def word_diff(before: str, after: str) -> list[tuple[Change, str]]:
-    """The two texts as one sequence of same, removed and added runs. Joining same and removed gives ``before``."""
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    if len(old) + len(new) > _DIFF_WORDS:
-        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    if len(old) + len(new) > _DIFF_WORDS:
-        old, new = [before], [after]
-    out: list[tuple[Change, str]] = []
-    for tag, a0, a1, b0, b1 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            out.append(("same", "".join(old[a0:a1])))
-            continue
-        if a1 > a0:
-            out.append(("removed", "".join(old[a0:a1])))
-        if b1 > b0:
-            out.append(("added", "".join(new[b0:b1])))
-    return out
-
-
-def diff_lines(before: str, after: str, indent: int = 0) -> list[Line]:
-    """A word diff as lines; long stretches that are the same are shortened."""
-    changes = word_diff(before, after)
-    rows: list[list[Piece]] = [[]]
-    for i, (change, text) in enumerate(changes):
-        if change == "same":
-            text = _shorten(text, first=i == 0, last=i == len(changes) - 1)
-        start, end, style = _CHANGE[change]
-        for n, part in enumerate(told_lines(text, style, before=start, after=end)):
-            if n:
-                rows.append([])
-            if part.text:
-                rows[-1].append(part)
-    return [Line(tuple(row), indent) for row in rows]
-
-
-_CHANGE: dict[Change, tuple[str, str, Style]] = {
-    "same": ("", "", ""),
-    "removed": ("[-", "-]", "removed"),
-    "added": ("{+", "+}", "added"),
-}
-
-
-def _shorten(text: str, *, first: bool, last: bool) -> str:
-    words = _WORDS.findall(text)
-    if len(words) <= 4 * _KEPT:
-        return text
-    head = "" if first else "".join(words[: 2 * _KEPT])
-    tail = "" if last else "".join(words[-2 * _KEPT :])
-    return f"{head} … {tail}"
-
-
 def _outputs(out: Builder, report: ReplayReport) -> None:
     if report.same_output is None or (report.ended == "failed" and report.output is None):
         return
@@ -293,7 +215,7 @@ def _outputs(out: Builder, report: ReplayReport) -> None:
         out.json("output", report.output, indent=2)
         return
     out.heading("output, recorded and now")
-    out.body("outputs", diff_lines(_plain(report.recorded_output), _plain(report.output), 2))
+    out.body("outputs", diff_lines(diff_text(report.recorded_output), diff_text(report.output), 2))
 
 
 def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -> Document:

@@ -11,8 +11,8 @@ from runtime.messages import Json, Outcome, Request, ToolRequest
 from runtime.snapshot import Frame, Snapshot
 
 from .document import Builder, Line, Original, Piece, Style, json_lines, json_text, told
-from .replay_view import diff_lines
 from .text import plural
+from .word_diff import diff_lines
 
 ChangeKind: TypeAlias = Literal["frame", "status", "memory", "journal", "generation", "spent", "output"]
 

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from ..store.rows import TraceRow
+from .branches import BranchWords
 from .filter_fields import trace_filter
 from .filter_language import Filter
 from .text import clock, cost, count, cut, duration, one_line, plural, width_of
@@ -23,6 +24,17 @@ SORTS: dict[Sort, str] = {
     "name": "trace",
 }
 """The orders of the list, each with the column that shows it; the biggest or newest is first, names from A to Z."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFacts:
+    """What is known of a trace beyond its row, once its calls were read."""
+
+    opening: str = ""
+    """What it was asked."""
+    fidelity: str = ""
+    branch: BranchWords | None = None
+    """What it is, where it is a replay."""
 
 
 @dataclass(frozen=True, slots=True)

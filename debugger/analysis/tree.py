@@ -94,17 +94,6 @@ class Forest:
         after = index + self.size[index]
         return after >= (len(self.rows) if parent < 0 else parent + self.size[parent])
 
-    def previous(self, index: int, kind: str) -> int | None:
-        """The nearest earlier span of that kind under the same parent, if there is one."""
-        parent = self.parent[index]
-        found = None
-        i = parent + 1 if parent >= 0 else 0
-        while i < index:
-            if self.rows[i].kind == kind:
-                found = i
-            i += self.size[i]
-        return found
-
 
 def with_ancestors(forest: Forest, indices: Sequence[int]) -> array[int]:
     """The spans and everything above them, ascending. Cost: linear; each ancestor is met once."""
@@ -115,22 +104,6 @@ def with_ancestors(forest: Forest, indices: Sequence[int]) -> array[int]:
             shown[at] = 1
             at = forest.parent[at]
     return array("i", [i for i, is_shown in enumerate(shown) if is_shown])
-
-
-_GROWTH = 40
-
-
-def context_growth(forest: Forest, index: int) -> tuple[int, ...]:
-    """Input tokens of the last model calls under the same parent up to this one, where known. Cost: O(siblings)."""
-    parent = forest.parent[index]
-    found = []
-    at = parent + 1 if parent >= 0 else 0
-    while at <= index:
-        row = forest.rows[at]
-        if row.kind == "llm" and row.input_tokens is not None:
-            found.append(row.input_tokens)
-        at += forest.size[at]
-    return tuple(found[-_GROWTH:])
 
 
 def name_of(span: SpanRow) -> str:

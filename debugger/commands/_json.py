@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime.messages import message_to_json
@@ -83,8 +83,12 @@ def usd(nano_usd: int | None) -> float | None:
     return None if nano_usd is None else nano_usd / 1_000_000_000
 
 
-def trace_to_json(row: TraceRow) -> dict[str, Any]:
-    """A trace as ``list`` gives it."""
+def trace_to_json(row: TraceRow, replay: Iterable[Call] = ()) -> dict[str, Any]:
+    """A trace as ``list`` gives it.
+
+    Args: replay: where it is a replay, its calls, of which one is its run.
+    """
+    run = next((call for call in replay if call.origin_trace_id is not None), None)
     return {
         "trace_id": row.trace_id,
         "name": row.name,
@@ -99,6 +103,15 @@ def trace_to_json(row: TraceRow) -> dict[str, Any]:
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
         "cost_usd": usd(row.cost_nano_usd),
+        "origin": None
+        if run is None
+        else {
+            "trace_id": run.origin_trace_id,
+            "span_id": run.origin_span_id,
+            "anchor": run.origin_anchor,
+            "edits": list(run.edits),
+            "ended": run.replay_ended,
+        },
     }
 
 

@@ -7,10 +7,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from ..errors import DebuggerError
+from ..scratch import ScratchFolder
 from .screen import is_terminal, open_screen
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _replay(store: Store, trace_id: str) -> Iterator[str]:
     yield ""
     yield "a replay of the whole trace, strict"
     yield plan_replay(recording, job).sentence
-    with TemporaryDirectory(prefix="retrospan-") as folder:
-        report = run_replay(recording, job, Path(folder) / "replay.otlp.jsonl")
+    with ScratchFolder() as folder:
+        report = run_replay(recording, job, folder.path / "replay.otlp.jsonl")
     for call in report.calls:
         yield f"  {call.status:<6} {call.kind:<5} {call.name}"
     yield result_document(replace(report, trace_id=None)).text

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ._input import add_input, exit_code, load_input
 
 if TYPE_CHECKING:
+    from runtime.messages import Call
+
     from ..store import Store, TraceRow
 
 _FEW_SPANS: Final = 2_000
@@ -43,16 +45,17 @@ def run(args: Namespace) -> int:
         traces = store.traces()
         asked = args.fidelity or (not args.json and sum(row.spans for row in traces) <= _FEW_SPANS)
         levels = {row.trace_id: _level(store, row.trace_id) for row in traces} if asked else None
+        replays = {row.trace_id: _calls_of_replay(store, row) for row in traces if row.origin_trace_id is not None}
     if not traces:
         sys.stderr.write("retrospan: the library is empty; `retrospan load FILE` brings a trace in\n")
     if args.json:
-        found = [trace_to_json(row) for row in traces]
+        found = [trace_to_json(row, replays.get(row.trace_id, ())) for row in traces]
         for document in found if levels else ():
             document["fidelity"] = levels[document["trace_id"]] if levels else None
         sys.stdout.write(dump(found) + "\n")
     elif traces:
         width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
-        sys.stdout.write("\n".join(table(traces, width, levels)) + "\n")
+        sys.stdout.write("\n".join(table(traces, width, levels, replays)) + "\n")
     return exit_code(args, summary)
 
 
@@ -62,10 +65,26 @@ def _level(store: Store, trace_id: str) -> str | None:
     return level_of(lambda: store.events(trace_id), store.calls(trace_id), trace_id)
 
 
-def table(traces: list[TraceRow], width: int, levels: Mapping[str, str | None] | None = None) -> list[str]:
-    """The list as lines of at most ``width`` cells; the name takes what the numbers leave.
+def _calls_of_replay(store: Store, row: TraceRow) -> Sequence[Call]:
+    """What says of what a replay is one, and how it went; of a long one the roots, among which the run is."""
+    if row.spans <= _FEW_SPANS:
+        return store.calls(row.trace_id)
+    return [store.call(row.trace_id, span.span_id) for span in store.spans(row.trace_id) if not span.parent_span_id]
 
-    Args: levels: fidelity by trace id; without it there is no such column.
+
+def table(
+    traces: list[TraceRow],
+    width: int,
+    levels: Mapping[str, str | None] | None = None,
+    replays: Mapping[str, Sequence[Call]] | None = None,
+) -> list[str]:
+    """The list as lines of at most ``width`` cells; the name takes what the numbers leave. A replay has two lines.
+
+    Args:
+        traces: the rows.
+        width: of the terminal.
+        levels: fidelity by trace id; without it there is no such column.
+        replays: calls of those that are replays, by trace id.
     """
     from ..analysis.text import clock, cost, count, cut, duration, fit, one_line
     from ..analysis.traces import trace_name
@@ -94,7 +113,23 @@ def table(traces: list[TraceRow], width: int, levels: Mapping[str, str | None] |
             shown.remove(column)
     name_width = max(width - sum(wide[i] + 2 for i in shown), _NAME_LEAST)
     out = []
-    for line, name in zip((heads, *rows), ("NAME", *(trace_name(row.name) for row in traces)), strict=True):
+    origins = [_origin((replays or {}).get(row.trace_id, ())) for row in traces]
+    names = ("NAME", *(trace_name(row.name) for row in traces))
+    for line, name, origin in zip((heads, *rows), names, (None, *origins), strict=True):
         cells = [fit(line[i], wide[i], right=1 < i < _FIDELITY) for i in shown]
         out.append(cut("  ".join([cells[0], fit(name, name_width), *cells[1:]]), width).rstrip())
+        if origin is not None:
+            out.append(cut(origin, width))
     return out
+
+
+def _origin(calls: Sequence[Call]) -> str | None:
+    """Of which trace a replay is one, and what sets it apart."""
+    from ..analysis.branches import branch_words
+    from ..analysis.text import one_line
+
+    words = branch_words(calls, None)
+    if words is None:
+        return None
+    origin = next(call.origin_trace_id for call in calls if call.origin_trace_id is not None)
+    return f"{'':{_ID_LENGTH}}  ↺ of {one_line(origin)[:_ID_LENGTH]}, {words.long}"

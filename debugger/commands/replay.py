@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DebuggerError, NothingToReplayError, ReplayError
+from ..scratch import ScratchFolder
 from . import _many, _program
 from ._ask import terminal_prompt
 from ._input import add_input, exit_code, id_word, keep_input, load_input
@@ -229,8 +229,8 @@ def _replay(store: Store, args: Namespace, trace_id: str, among: _Among | None =
         _demand_sdks(recording, job)
         if among is None:
             _agree_on_cost(_estimate(recording, job), args)
-    with TemporaryDirectory(prefix="retrospan-") as folder:
-        file = job.output or Path(folder) / "replay.otlp.jsonl"
+    with ScratchFolder() as folder:
+        file = job.output or folder.path / "replay.otlp.jsonl"
         if among is not None:
             return run_replay(recording, job, file, cancelled=among.cancelled, children=among.children)
         report = run_replay(recording, job, file, on_call=progress(), on_ask=on_ask)

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 import duckdb
 
 from ..errors import QueryCancelledError, SqlError
-from ._alive import ScratchFolder
+from ..scratch import ScratchFolder
 from ._database import append_rows, connect, quoted, sql_text, told
 from ._messages import MessageRows, Tell
 from ._numbers import read_numbers

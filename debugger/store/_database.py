@@ -23,6 +23,7 @@ import duckdb
 from msgspec import Struct
 
 from ..errors import LibraryError, QueryCancelledError, StoreError, TooLargeError
+from ..scratch import process_scratch
 
 R = TypeVar("R", bound=Struct)
 TellRows: TypeAlias = Callable[[int], None]
@@ -51,7 +52,7 @@ def sql_text(name: str) -> str:
 
 def connect(path: str) -> duckdb.DuckDBPyConnection:
     """A connection with our settings to a database file, or to a new database in memory."""
-    own = str(Path(gettempdir(), f"retrospan-{os.getpid()}-{uuid4().hex[:8]}"))
+    own = str(_own_folder() / uuid4().hex)
     # Our Python variables are no tables, and nothing is fetched from the network.
     config: dict[str, str | bool | int | float | list[str]] = {
         "python_enable_replacements": False,
@@ -65,6 +66,13 @@ def connect(path: str) -> duckdb.DuckDBPyConnection:
         "secret_directory": own,
     }
     return duckdb.connect(path, config=config)
+
+
+def _own_folder() -> Path:
+    try:
+        return process_scratch()
+    except OSError:  # No place for temporary files: only what needs one fails, when it does.
+        return Path(gettempdir(), f"retrospan-{os.getpid()}")
 
 
 def first_line(fault: Exception) -> str:

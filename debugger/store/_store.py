@@ -27,7 +27,7 @@ from ..errors import (
     UnknownTraceError,
 )
 from ..importers import Context, Follower, LogRecord, log_record
-from ._alive import ScratchFolder
+from ..scratch import ScratchFolder
 from ._calls import KeptCalls, TellSpans
 from ._console import Console, HasParts, Part
 from ._database import Database, collector_off
@@ -385,7 +385,7 @@ def console_over(stores: Sequence[Store], hidden: Collection[str] = ()) -> Conso
     Cost: a store in memory is copied to a temporary file.
     """
     for _ in range(_TRIES):
-        folder = ScratchFolder("retrospan-console-")
+        folder = ScratchFolder()
         try:
             return _console_over(stores, hidden, folder)
         except duckdb.IOException:

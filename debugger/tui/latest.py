@@ -1,7 +1,8 @@
-"""Questions answered in a worker thread, one at a time, of which only the newest matters.
+"""Questions answered in a worker thread, one at a time: ``Latest`` for what is looked up, ``EachInTurn`` for changes.
 
 A fast cursor asks more often than answers come. While one question runs, later ones replace each other; when it is
-done, the newest is asked, and an answer that is no longer wanted is dropped.
+done, the newest is asked, and an answer that is no longer wanted is dropped. What changes something must not be
+replaced by what comes after it: of that each is done.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Latest(Generic[Question, Found]):
         self._waiting.clear()
 
     def _start(self) -> None:
-        question = self._waiting.pop()
+        question = self._waiting.pop(0)
         self.is_running = True
         self._running = self._generation
         self.asked += 1
@@ -123,4 +124,14 @@ class Latest(Generic[Question, Found]):
     def _next(self) -> None:
         self.is_running = False
         if self._waiting:
+            self._start()
+
+
+class EachInTurn(Latest[Question, Found]):
+    """Runs one kind of change for a screen: a later one waits for those before it, and replaces none."""
+
+    def ask(self, question: Question) -> None:
+        """Have this done after all that was asked before, and hear how it came out."""
+        self._waiting.append(question)
+        if not self.is_running:
             self._start()

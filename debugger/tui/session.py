@@ -172,6 +172,9 @@ class Session(Protocol):
         Args: tell: told now and then how many spans are read; what it raises ends the work.
         """
 
+    def opening(self, trace_id: str) -> str:
+        """What the trace was asked, in a line; empty where that was not recorded. Reads all its calls."""
+
     def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
         """Read what states and replays are made of; ``track``, ``state`` and ``plan`` then find it.
 

@@ -14,6 +14,7 @@ from runtime.snapshot import Snapshot
 
 from ..analysis.branches import BranchWords, branch_words
 from ..analysis.fidelity import level_of, records_memory, with_conversation
+from ..analysis.opening import opening_of
 from ..analysis.places import Places, places_of
 from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
 from ..analysis.tree import name_of
@@ -132,6 +133,10 @@ class TraceReading(ABC):
         """How faithful a trace is, in a word; empty where nothing of an agent is in it. Raises NoRoomError."""
         calls = self.calls(trace_id, tell)
         return level_of(lambda: self._of(trace_id).events(trace_id), calls, trace_id) or ""
+
+    def opening(self, trace_id: str) -> str:
+        """What the trace was asked, in a line; empty where that was not recorded."""
+        return opening_of(self.calls(trace_id))
 
     def prepare(self, trace_id: str, tell: Callable[[str, int], None]) -> None:
         """Read what states and replays are made of. Raises NoRoomError, RestoreError."""

@@ -145,5 +145,4 @@ def test_finding_spans():
     forest = build_forest([row(1), row(2, of(1), 1, kind="llm"), row(3, of(2), 2, kind="llm"), row(4, of(1), 3)])
     assert forest.find(of(4)) == 3
     assert forest.find("nowhere") is None
-    assert forest.previous(3, "llm") == 1, "only calls of the same parent count"
     assert build_forest([]).origin is None

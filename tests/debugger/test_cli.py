@@ -36,7 +36,7 @@ def run(*words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProc
 
 LIST_KEYS = [
     "trace_id", "name", "service", "start_unix_nano", "duration_ns", "spans", "llm_calls", "tool_calls", "agents",
-    "errors", "input_tokens", "output_tokens", "cost_usd",
+    "errors", "input_tokens", "output_tokens", "cost_usd", "origin",
 ]  # fmt: skip
 CALL_KEYS = [
     "span_id", "parent_span_id", "kind", "name", "convention", "agent_name", "provider", "model", "input_messages",
@@ -53,6 +53,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "trace_id": "a59f3a80754b72e03c49b9badeabda0b", "name": "invoke_agent travel_desk", "service": "travel-desk",
         "start_unix_nano": 1795989124124155452, "duration_ns": 408380176, "spans": 14, "llm_calls": 6, "tool_calls": 5,
         "agents": 2, "errors": 1, "input_tokens": 1294, "output_tokens": 129, "cost_usd": None,
+        "origin": None,
     }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from debugger.analysis.attributes import attributes_document
+from debugger.analysis.context import context_growth, earlier_calls
 from debugger.analysis.conversation import conversation, document_of
 from debugger.analysis.critical import critical_path
 from debugger.analysis.fidelity import trace_fidelity
@@ -26,7 +27,7 @@ from debugger.analysis.rhythm import minimap, rhythm_of
 from debugger.analysis.thread_view import thread_of
 from debugger.analysis.timeline import axis_of, bar_of, ruler, took
 from debugger.analysis.traces import TraceLine, trace_facts, trace_lines
-from debugger.analysis.tree import build_forest, context_growth
+from debugger.analysis.tree import build_forest
 from debugger.commands.show import tree_lines
 from debugger.errors import ReplayError
 from debugger.replay.reconstruct.build import rebuild
@@ -176,7 +177,8 @@ def every_view(path: Path) -> None:
                 logs = store.logs(row.trace_id, call.span_id).get(call.span_id, [])
                 place = forest.find(call.span_id)
                 marks = forest.marks_of(place) if place is not None else ()
-                growth = context_growth(forest, place) if place is not None else ()
+                earlier = earlier_calls(forest, place) if place is not None else ()
+                growth = context_growth(forest, place, earlier) if place is not None else ()
                 texts += [document_of(conversation(call, before, growth), marks).text]
                 texts += [attributes_document(spans, marks).text, request_document(call).text]
                 texts.append(events_document(spans, logs).text)

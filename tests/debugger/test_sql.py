@@ -17,8 +17,8 @@ import pytest
 
 from debugger.cli import main
 from debugger.errors import QueryCancelledError, SqlError
+from debugger.scratch import process_scratch
 from debugger.store import Column, Console, Store, _store, console_over
-from debugger.store._alive import ALIVE, ScratchFolder
 from debugger.store._calls import KeptCalls
 from debugger.store.result_files import write_result
 from runtime.messages import Call, part_to_json
@@ -223,12 +223,13 @@ def no_collection():
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_a_query_that_python_hears_nothing_of(monkeypatch, tmp_path, no_collection, number, code):
+    process_scratch()  # of all tests: not in this one's folder
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = signal.getsignal(number)
     run = Console.run
 
     def pressed(console: Console, query: str) -> object:
-        assert list(tmp_path.glob("retrospan-console-*"))
+        assert list(tmp_path.glob("retrospan-scratch-*"))
         no_collection()
         os.kill(os.getpid(), number)
         return run(console, query)
@@ -237,22 +238,6 @@ def test_a_signal_ends_a_query_that_python_hears_nothing_of(monkeypatch, tmp_pat
     assert main(["sql", "select count(*) from range(100000000000) a, range(1000) b", str(DESK)]) == code
     assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(number) == before
-
-
-def test_what_a_killed_process_left_behind_goes_with_the_next_query(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    living = ScratchFolder("retrospan-console-")
-    dead, young, other = (tmp_path / f"retrospan-{name}" for name in ("console-dead", "console-young", "other"))
-    for folder in (dead, young, other):
-        folder.mkdir()
-    for folder in (dead, other):
-        (folder / ALIVE).touch()
-    link = tmp_path / "retrospan-console-link"
-    link.symlink_to(other)
-    assert main(["sql", "select 1", str(DESK)]) == 0
-    assert set(tmp_path.iterdir()) == {living.path, young, other, link}
-    living.remove()
-    assert not living.path.exists()
 
 
 def test_ctrl_c_ends_a_write_to_a_pipe_that_stands_still(monkeypatch, tmp_path, no_collection):

@@ -59,6 +59,16 @@ def test_a_branch_is_found_by_its_name(tmp_path, capsys):
     assert main(["show", "--trace", "with a seed", "--json", *library]) == 0
     (trace,) = json.loads(capsys.readouterr().out)["traces"]
     assert trace["name"] == "invoke_workflow with a seed"
+    assert main(["list", "--json", *library]) == 0
+    replay, recording = json.loads(capsys.readouterr().out)
+    assert recording["origin"] is None
+    assert replay["origin"] == {
+        "trace_id": recording["trace_id"], "span_id": None, "anchor": None,
+        "edits": [{"path": "params.seed", "value": 7, "was": None}], "ended": "done",
+    }  # fmt: skip
+    assert main(["list", *library]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].strip() == "↺ of d47eb1c4fe5a, fork: ✎ params.seed = 7, complete"
     assert main(["library", "remove", "with a seed", *library]) == 0
     assert main(["list", "--json", *library]) == 0
     out = capsys.readouterr().out

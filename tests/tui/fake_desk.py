@@ -54,9 +54,13 @@ class FakeDesk:
 
 
 class FakeWords:
-    """The part of a session that puts replays into words: the same for each."""
+    """The part of a session that puts traces and replays into words: the same for each replay."""
 
     words: BranchWords | None = None
+    words_asked = "Plan a day in Lyon: check the weather first."
+
+    def opening(self, trace_id: str) -> str:
+        return self.words_asked
 
     def branch(self, trace_id: str) -> BranchWords | None:
         return self.words

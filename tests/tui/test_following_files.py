@@ -14,6 +14,7 @@ from debugger.store import Store
 from debugger.tui.following import FileFollower
 from debugger.tui.screens import trace_fidelity
 from debugger.tui.store_session import StoreSession
+from debugger.tui.widgets.line_view import LineView
 from tests.debugger.test_following import CASES, grow, line
 from tests.tui.driver import WIDE, Desk, drive
 
@@ -38,10 +39,14 @@ def test_what_is_added_shows_up_in_the_list_and_in_the_open_trace(tmp_path: Path
         await desk.press("enter")
         assert "◉ live" in desk.screen
         await until(desk, "2 spans")
+        await desk.press("2", "tab", "j", "j")
+        reader = desk.app.screen.query_one(LineView)
         grow(path, line(3) + line(1) + line(4)[:70])
         await until(desk, "3 spans")
         assert "◉ live" not in desk.screen, "nothing is left open"
-        await desk.press("escape")
+        await desk.settle()
+        assert reader.cursor == 2, "who reads stays where he reads"
+        await desk.press("escape", "escape")
         await until(desk, "line 5")
         await desk.press("F")
         await until(desk, "not following (F)")
@@ -86,6 +91,8 @@ def test_a_fault_ends_following_and_is_said(tmp_path: Path, monkeypatch: pytest.
         assert not files.now.is_on
         monkeypatch.undo()
         files.switch(True)
+        assert files.now.is_on
+        assert files._thread.is_alive(), "the thread that ended is not taken for one that follows"
         files.look()
         files.switch(False)
         assert (files.now.problem, store.traces()[0].spans) == ("", 2)

@@ -39,6 +39,15 @@ def test_it_shows_what_another_process_loads_and_removes_on_the_second_press(tmp
         drive(session, scene)
 
 
+def test_traces_of_one_name_are_told_by_what_they_were_asked(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> None:
+        await desk.until(lambda: "Plan a day in Lyon: check the" in desk.screen)
+        await desk.until(lambda: "exact" in desk.screen)
+
+    with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene, (180, 20))
+
+
 def test_files_are_never_removed() -> None:
     session = FakeSession()
 

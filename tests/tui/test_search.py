@@ -104,6 +104,11 @@ def test_tab_goes_through_the_candidates():
         assert desk.typed == "model:gpt-4.1-nano "
         await desk.press("tab")
         assert desk.typed == "model:gpt-4o-mini "
+        await desk.press(Typed("zzz"), "tab", Typed("y"))
+        assert desk.typed == "model:gpt-4o-mini zzzy", "the field keeps the keys"
+        assert "nothing to complete" not in desk.screen
+        await desk.press("tab")
+        assert "nothing to complete here" in desk.screen
 
     drive(FakeSession(), scene)
 

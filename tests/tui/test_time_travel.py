@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from debugger.errors import QueryCancelledError
+from debugger.tui.store_session import StoreSession
+from tests.support.repo import ROOT
 from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event
 from tests.tui.fake_session import FakeSession
 
@@ -150,3 +152,19 @@ def test_the_mouse_moves_the_playhead():
         assert "event 2 of 24" not in desk.screen
 
     drive(FakeSession(), scene)
+
+
+def test_where_no_agent_runs_yet_the_playhead_begins_at_the_first_state_and_a_replay_at_the_last_cut():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "b")
+        assert "starts the trace, so there is nothing before" in desk.screen
+        await desk.press("right_square_bracket")
+        assert "state after event 3 of 32" in desk.screen
+        await desk.press(*["right_square_bracket"] * 4)
+        assert "event 7 of 32: convert_currency is called" in desk.screen
+        await desk.press("r")
+        assert "up to the point before convert_currency" in desk.screen
+        assert "the cut that is shown" in desk.line("w from")
+
+    with StoreSession([ROOT / "sample_traces" / "travel_desk.otlp.jsonl"]) as session:
+        drive(session, scene)

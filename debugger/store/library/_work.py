@@ -13,7 +13,7 @@ from typing import IO, Final
 import duckdb
 
 from ...errors import LibraryError
-from .._alive import ALIVE, is_abandoned, lock
+from ...scratch import ALIVE, is_abandoned, lock
 from .._database import BulkDatabase, connect, library_fault, sql_text
 from ._packed import pack_list
 from ._place import Place

@@ -18,8 +18,8 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.replay_view import difference_lines
 from ...analysis.text import ONE_LINE_LIMIT, visible, width_of
+from ...analysis.word_diff import difference_lines
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit

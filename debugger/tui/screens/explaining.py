@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from runtime.messages import Call
 
 from ...analysis.attributes import attributes_document
+from ...analysis.context import context_growth, continued, earlier_calls
 from ...analysis.conversation import conversation, document_of
 from ...analysis.document import Document
 from ...analysis.request_view import events_document, request_document
-from ...analysis.tree import Forest, context_growth
+from ...analysis.tree import Forest
 from ..session import Session
 from ..widgets.detail import Tab
 
@@ -45,8 +47,14 @@ def conversation_text(session: Session, trace_id: str, wanted: SpanQuestion) -> 
 
 def _conversation(session: Session, trace_id: str, wanted: SpanQuestion, call: Call) -> Document:
     forest = wanted.forest
-    is_llm = call.kind == "llm"
-    before = forest.previous(wanted.index, "llm") if is_llm else None
-    previous = None if before is None else session.call(trace_id, forest.rows[before].span_id)
-    growth = context_growth(forest, wanted.index) if is_llm else ()
-    return document_of(conversation(call, previous, growth), forest.marks_of(wanted.index))
+    marks = forest.marks_of(wanted.index)
+    if call.kind != "llm":
+        return document_of(conversation(call), marks)
+    earlier = earlier_calls(forest, wanted.index)
+    nearest = (session.call(trace_id, forest.rows[at].span_id) for at in earlier[:_COMPARED])
+    growth = context_growth(forest, wanted.index, earlier)
+    return document_of(conversation(call, continued(call, nearest), growth), marks)
+
+
+_COMPARED: Final = 4
+"""Earlier calls among which the one is looked for that a call goes on from; each is read for it."""

@@ -1,12 +1,13 @@
-"""How faithful the traces in view of the list are, and what the replays are, found out beside everything else."""
+"""What the list says of the traces in view beyond their rows, found out beside everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from ...analysis.branches import BranchWords
 from ...analysis.problem import problem_of
+from ...analysis.traces import TraceFacts
 from ...store.rows import TraceRow
 from ..latest import Latest
 from ..session import Session
@@ -19,55 +20,65 @@ _AT_ONCE: Final = 4
 """Traces that one worker judges, so that a list which is scrolled turns to what is in view now."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    row: TraceRow
+    """The trace as it was when it was read."""
+    read: frozenset[str]
+    """Names of the facts that were read."""
+    facts: TraceFacts
+
+
 class Judging:
-    """Fills the list's column of fidelity, and the words of replays, for the rows in view."""
+    """Fills in what the list says of a trace beyond its row, for the rows in view."""
 
     def __init__(self, screen: PaneScreen, session: Session) -> None:
         self._screen = screen
         self._session = session
-        self._known: dict[str, tuple[TraceRow, str]] = {}
-        """Each trace as it was when it was judged, and the word."""
-        self._branches: dict[str, tuple[TraceRow, BranchWords | None]] = {}
-        """Each replay as it was when it was read, and its words."""
-        self._work: Latest[tuple[bool, Sequence[TraceRow]], None] = Latest(
-            screen, "judge", self._judge, self._judged, self._failed
-        )
+        self._known: dict[str, _Known] = {}
+        self._work: Latest[Sequence[_Known], None] = Latest(screen, "judge", self._judge, self._judged, self._failed)
 
     def look(self) -> None:
-        """Judge what is in view and has not been judged as it is now."""
+        """Read what is in view and has not been read as it is now."""
         if self._work.is_running or not self._screen.is_current:
             return
-        table = self._screen.query_one(TraceList)
-        judges = table.shows_fidelity
-        rows = [row for row in table.in_view() if row.spans <= MOST_JUDGED]
-        todo = [row for row in rows if self._is_unread(row) or (judges and self._word(row) is None)]
-        if todo:
-            self._work.ask((judges, todo[:_AT_ONCE]))
+        if todo := list(self._todo(self._screen.query_one(TraceList))):
+            self._work.ask(todo[:_AT_ONCE])
 
-    def _is_unread(self, row: TraceRow) -> bool:
-        return row.origin_trace_id is not None and self._branches.get(row.trace_id, (None, None))[0] != row
+    def _todo(self, table: TraceList) -> Iterator[_Known]:
+        """The traces of which something is missing, each with what was read of it before and the facts to read now."""
+        shown = {name for name in ("fidelity", "opening") if table.shows(name)}
+        for row in table.in_view():
+            if row.spans > MOST_JUDGED:
+                continue
+            wanted = frozenset(shown | ({"branch"} if row.origin_trace_id is not None else set()))
+            known = self._known.get(row.trace_id)
+            if known is None or known.row != row:
+                known = _Known(row, frozenset(), TraceFacts())
+            if missing := wanted - known.read:
+                yield replace(known, read=missing)
 
-    def _word(self, row: TraceRow) -> str | None:
-        known, word = self._known.get(row.trace_id, (None, ""))
-        return word if known == row else None
+    def _judge(self, wanted: Sequence[_Known]) -> None:
+        for todo in wanted:
+            trace_id = todo.row.trace_id
+            before = self._known.get(trace_id)
+            done = before.read if before is not None and before.row == todo.row else frozenset()
+            # Noted first: a trace that cannot be read is not tried over and over.
+            known = self._known[trace_id] = replace(todo, read=done | todo.read)
+            facts = known.facts
+            if "branch" in todo.read:
+                facts = replace(facts, branch=self._session.branch(trace_id))
+            if "opening" in todo.read:
+                facts = replace(facts, opening=self._session.opening(trace_id))
+            if "fidelity" in todo.read:
+                facts = replace(facts, fidelity=self._session.fidelity(trace_id))
+            self._known[trace_id] = replace(known, facts=facts)
 
-    def _judge(self, wanted: tuple[bool, Sequence[TraceRow]]) -> None:
-        judges, rows = wanted
-        for row in filter(self._is_unread, rows):
-            self._branches[row.trace_id] = (row, None)
-            self._branches[row.trace_id] = (row, self._session.branch(row.trace_id))
-        for row in rows if judges else ():
-            self._known[row.trace_id] = (row, "")  # A trace that cannot be judged is not tried over and over.
-            self._known[row.trace_id] = (row, self._session.fidelity(row.trace_id))
-
-    def _judged(self, _: tuple[bool, Sequence[TraceRow]], __: None) -> None:
-        self._screen.query_one(TraceList).show_judged(
-            {key: word for key, (_, word) in self._known.items()},
-            {key: words for key, (_, words) in self._branches.items() if words is not None},
-        )
+    def _judged(self, _: Sequence[_Known], __: None) -> None:
+        self._screen.query_one(TraceList).show_facts({key: known.facts for key, known in self._known.items()})
         self._screen.draw_header()
         self.look()
 
-    def _failed(self, wanted: tuple[bool, Sequence[TraceRow]], error: Exception) -> None:
+    def _failed(self, wanted: Sequence[_Known], error: Exception) -> None:
         self._screen.say(problem_of(error, "").sentence, warning=True)
         self._judged(wanted, None)

@@ -15,7 +15,7 @@ from ...analysis.problem import problem_document, problem_of
 from ...analysis.text import one_line, plural
 from ...store.notebook import Note, Notebook
 from ..keymap import bindings
-from ..latest import Latest
+from ..latest import EachInTurn
 from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
@@ -81,7 +81,7 @@ class NotebookScreen(PaneScreen):
         self._go_to = go_to
         self.notes: Sequence[Note] = ()
         self._doomed = 0
-        self._change: Latest[Change, list[Note]] = Latest(self, "notebook", self._do, self._show, self._failed)
+        self._change: EachInTurn[Change, list[Note]] = EachInTurn(self, "notebook", self._do, self._show, self._failed)
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")

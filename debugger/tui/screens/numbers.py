@@ -88,12 +88,12 @@ class NumbersScreen(PaneScreen):
         """What is counted."""
         yield Run(" numbers", "strong")
         yield Run(f"   {self.scope.title}", "dim")
-        if self._count.is_running:
+        if self._count.is_awaited:
             yield Run("   stopping…" if self._stopping else "   counting…", "warning")
 
     def offered(self, binding: Binding) -> Binding | None:
         """Esc stops what is being counted."""
-        if binding.id == "numbers.back" and self._count.is_running:
+        if binding.id == "numbers.back" and self._count.is_awaited:
             return replace(binding, description="stop")
         return super().offered(binding)
 
@@ -116,7 +116,7 @@ class NumbersScreen(PaneScreen):
 
     def _tick(self) -> None:
         """What has not heard is told again to stop."""
-        if self._stopping and self._count.is_running:
+        if self._stopping and self._count.is_awaited:
             self._session.sql.stop()
 
     def _draw(self) -> None:
@@ -219,7 +219,7 @@ class NumbersScreen(PaneScreen):
 
     def action_back(self) -> None:
         """Stop what is being counted, else back from the plot to the rows, else to where the numbers were asked for."""
-        if self._count.is_running and not self._stopping:
+        if self._count.is_awaited and not self._stopping:
             self._stopping = True
             self._session.sql.stop()
             self._draw()

@@ -23,7 +23,7 @@ from ...errors import QueryCancelledError, SqlError
 from ...store.examples import example_queries
 from ...store.result_files import ENDINGS
 from ..keymap import bindings
-from ..latest import Latest
+from ..latest import EachInTurn, Latest
 from ..query_book import Queries, QueryBook
 from ..session import Session
 from ..widgets.drawn import Drawable, OneLine, Run
@@ -89,7 +89,7 @@ class SqlScreen(PaneScreen):
         self._read_names: Latest[None, SqlNames] = Latest(
             self, "sql-names", lambda _: session.sql.names(), self._show_names, self._no_names
         )
-        self._remember: Latest[BookChange, Queries] = Latest(
+        self._remember: EachInTurn[BookChange, Queries] = EachInTurn(
             self, "sql-book", self._change_book, self._show_queries, self._no_queries
         )
 

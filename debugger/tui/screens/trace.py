@@ -321,7 +321,7 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     def _show_details(self, wanted: SpanQuestion, documents: dict[Tab, Document]) -> None:
         self.explained = wanted
-        self.detail.put(documents)
+        self.detail.put(documents, wanted.span_id)
 
     def _no_details(self, wanted: SpanQuestion, error: Exception) -> None:
         self.explained = wanted

@@ -180,7 +180,7 @@ class TraceSearch(TraceBase):
         answer = self._found
         if not line.text:
             line.right = ()
-        elif self._search.is_running or (answer is None and self._search.is_waiting):
+        elif self._search.is_awaited:
             line.right = (Run("searching… ", "dim"),)
         elif answer is not None:
             line.right = (Run(self._counted(answer) + " ", "warning"),)
@@ -208,7 +208,7 @@ class TraceSearch(TraceBase):
         elif self._found is not None:
             self._first_match()
         else:
-            self._goes_on = self._search.is_running
+            self._goes_on = self._search.is_awaited
         self.draw_search()
 
     def _first_match(self) -> None:
@@ -230,8 +230,12 @@ class TraceSearch(TraceBase):
         self.app.push_screen(NumbersScreen(self._session, scope, self._show_calls))
 
     def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:
+        wanted = filter_of(row, by)
+        if self.search_line.text == wanted and self._found is not None:
+            self._first_match()
+            return
         self._goes_on = True
-        self.search_line.text = filter_of(row, by)
+        self.search_line.text = wanted
 
     def action_only(self) -> None:
         """Show only the matches and what is above them, or everything again."""
@@ -254,6 +258,7 @@ class TraceSearch(TraceBase):
         return was_on
 
     def cursor_moved(self) -> None:
-        """The cursor may have come to a match, or left it."""
+        """The cursor may have come to a match, or left it; where it left all that was shown, all is shown again."""
         if self._found is not None:
+            self._only = self.timeline.shows_only_matches
             self.draw_search()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from runtime.messages import Call, Json
-from runtime.snapshot import RestoreError
+from runtime.snapshot import NoFrameError, RestoreError
 
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.playhead import StateView, Track
@@ -230,7 +230,7 @@ class TraceTime(TraceBase):
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
             assert question.span_id is not None
-            position = track.span_ids.index(question.span_id)
+            position = self._first_position(track, question.span_id)
         state = self._session.state(trace_id, position, question.since)
         plan = None
         if cut is None and (found := track.cut_of(position)) is not None:
@@ -238,6 +238,16 @@ class TraceTime(TraceBase):
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
         return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
+
+    def _first_position(self, track: Track, span_id: str) -> int:
+        """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
+        position = track.span_ids.index(span_id)
+        try:
+            self._session.state(self.row.trace_id, position, None)
+        except NoFrameError as none:
+            places = [self._session.position_of(self.row.trace_id, cut.span_id, cut.anchor) for cut in none.nearest]
+            return min((place for place in places if place > position), default=position)
+        return position
 
     def _span_name(self, span_id: str) -> str:
         forest = self.timeline.forest
@@ -359,6 +369,9 @@ class TraceTime(TraceBase):
         self._end_reading()
         if not choices:
             self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
+            return
+        if not self.is_current:
+            # As for the question: what the user types now is meant for another page.
             return
 
         def go_on(edits: tuple[Edit, ...] | None) -> None:

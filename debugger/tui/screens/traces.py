@@ -21,7 +21,7 @@ from ...importers import Following
 from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
 from ..keymap import bindings
-from ..latest import Latest
+from ..latest import EachInTurn, Latest
 from ..session import POLL_S, Session
 from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
@@ -80,7 +80,9 @@ class TracesScreen(MarkingScreen):
         self._poll: Latest[None, tuple[int, Status | None, Following | None]] = Latest(
             self, "poll", self._poll_now, self._polled, self._failed
         )
-        self._remove: Latest[str, None] = Latest(self, "remove", self._remove_now, self._removed, self._not_removed)
+        self._remove: EachInTurn[str, None] = EachInTurn(
+            self, "remove", session.remove, self._removed, self._not_removed
+        )
         self._list: Latest[None, tuple[list[TraceRow], list[IssueRow]]] = Latest(
             self, "list", self._list_now, self._listed, self._failed
         )
@@ -108,8 +110,9 @@ class TracesScreen(MarkingScreen):
         yield from title_pieces(list_title(table.traces), table.branch_here, self.size.width)
         how = table.arrangement
         if not how.wanted.is_empty:
-            searching = ", searching…" if self._bodies.is_running else ""
-            yield Run(f"   {table.shown:,} shown{searching}", "warning")
+            yield Run(f"   {table.shown:,} shown", "warning")
+        if self._bodies.is_awaited:
+            yield Run(f"{'   ' if how.wanted.is_empty else ', '}searching…", "warning")
         if not table.shows_sorting:
             yield Run(f"   sorted by {how.sort}", "warning")
         if how.group != "nothing":
@@ -265,7 +268,7 @@ class TracesScreen(MarkingScreen):
 
     def on_drawn_moved(self) -> None:
         """The header says what the replay under the cursor is."""
-        if self.query_one(TraceList).branches:
+        if self.query_one(TraceList).facts:
             self.draw_header()
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
@@ -390,9 +393,6 @@ class TracesScreen(MarkingScreen):
         else:
             self._doomed = None
             self._remove.ask(row.trace_id)
-
-    def _remove_now(self, trace_id: str) -> None:
-        self._session.remove(trace_id)
 
     def _removed(self, _: str, __: None) -> None:
         self._list.ask(None)

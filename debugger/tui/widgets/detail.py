@@ -27,13 +27,13 @@ Place: TypeAlias = tuple[int, frozenset[str], frozenset[tuple[str, int]]]
 class TabLine(OneLine):
     """The tabs; a click chooses one."""
 
-    def on_click(self, event: events.Click) -> None:
-        """Choose the tab that was clicked."""
+    async def on_click(self, event: events.Click) -> None:
+        """Choose the tab that was clicked, whatever key chooses it."""
         at = 0
         for tab in TABS:
             at += width_of(_label(tab, tab))
             if event.x < at:
-                self.app.simulate_key(str(TABS.index(tab) + 1))
+                await self.run_action(f"screen.tab({tab!r})")
                 return
 
 
@@ -47,6 +47,7 @@ class Detail(Vertical):
         self.current: Tab = "conversation"
         self._documents: dict[Tab, Document] = {}
         self._places: dict[Tab, Place] = {}
+        self._about = ""
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield TabLine(id="tabs")
@@ -61,13 +62,22 @@ class Detail(Vertical):
         """Draw the tabs."""
         self.draw_tabs()
 
-    def put(self, documents: Mapping[Tab, Document]) -> None:
-        """Other content for some tabs."""
+    def put(self, documents: Mapping[Tab, Document], about: str = "") -> None:
+        """Other content for some tabs.
+
+        Args:
+            documents: by tab.
+            about: the id of the span that they are about. What is put again for the same one, as while a trace grows,
+                stays where the reader is.
+        """
+        is_same = bool(about) and about == self._about
+        self._about = about or self._about
         for tab, document in documents.items():
             self._documents[tab] = document
-            self._places.pop(tab, None)
+            if not is_same:
+                self._places.pop(tab, None)
         if self.current in documents:
-            self.view.show(documents[self.current])
+            self.view.show(documents[self.current], keep=is_same)
         self.draw_tabs()
 
     def document(self, tab: Tab) -> Document:

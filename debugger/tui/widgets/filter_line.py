@@ -53,6 +53,8 @@ class FilterField(Look, Input, inherit_bindings=False):
         self.mistake: FilterError | None = None
         self._offered: tuple[Completion, int, str] | None = None
         """The completion that was used last, which of its candidates, and the text before the caret that it gave."""
+        self.asked_in_vain: str | None = None
+        """The text before the caret that was to be completed last, and could not be."""
 
     def notify_style_update(self) -> None:
         """The theme or a pseudo class changed."""
@@ -107,12 +109,9 @@ class FilterField(Look, Input, inherit_bindings=False):
         self._line.leave(is_kept=False)
 
     def action_complete(self) -> None:
-        """Complete the word before the caret; again: with the next candidate.
-
-        Where nothing fits, the key is left to the screen.
-        """
+        """Complete the word before the caret; again: with the next candidate. Where nothing fits, the line says so."""
         if self._line.complete is None:
-            raise SkipAction
+            raise SkipAction  # the key is left to the screen
         used, here = self._offered, self.before
         if used is not None and used[2] == here and len(used[0].candidates) > 1:
             offered, choice = used[0], (used[1] + 1) % len(used[0].candidates)
@@ -120,7 +119,9 @@ class FilterField(Look, Input, inherit_bindings=False):
         else:
             offered, choice = self._line.complete(here), 0
         if not offered.candidates:
-            raise SkipAction
+            self.asked_in_vain = here
+            self._line.draw_hint()
+            return
         completed = offered.apply(here, choice)
         if completed.endswith(" ") and self.value[self.cursor_position :].startswith(" "):
             completed = completed[:-1]
@@ -283,6 +284,8 @@ class FilterLine(Widget):
         indent, mistake = Run(" " * self._indent), self._field.mistake
         if mistake is not None and self.text and not offered.candidates:
             return (indent, Run(f"✗ {visible(mistake.message)}", "error"))
+        if not offered.candidates and self._field.asked_in_vain == self._field.before:
+            return (indent, Run(offered.hint or "nothing to complete here", "warning"))
         if not offered.candidates and not offered.hint:
             return ()
         words = "  ".join(word.strip() for word in offered.candidates[:40])

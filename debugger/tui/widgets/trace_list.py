@@ -7,7 +7,16 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from ...analysis.branches import BranchWords
 from ...analysis.document import Style
 from ...analysis.text import cost, fit, plural, width_of
-from ...analysis.traces import SORTS, Arrangement, GroupLine, TraceLine, counts_of, tokens_of, trace_lines
+from ...analysis.traces import (
+    SORTS,
+    Arrangement,
+    GroupLine,
+    TraceFacts,
+    TraceLine,
+    counts_of,
+    tokens_of,
+    trace_lines,
+)
 from ...store.rows import TraceRow
 from .drawn import Drawable, Drawn, Run, key_for
 
@@ -20,8 +29,17 @@ _STARTED = 15
 _LEAST_NAME = 18
 """Cells that a trace's name keeps before another column is shown."""
 
-_FIRST = ("started", "took", "calls", "errors", "cost", "tokens in/out", "service", "spans", "fidelity", "source")
+_OPENING = "opening"
+_LEAST_OPENING = 22
+"""Cells of what a trace was asked, which stands after its name; below that it says too little."""
+_MOST_NAME = 30
+"""Cells that the longest name takes beside what was asked."""
+
+_FIRST = (
+    "started", "took", "calls", "errors", "cost", _OPENING, "tokens in/out", "service", "fidelity", "spans", "source",
+)  # fmt: skip
 """Columns as they are left out where room is short, the last ones first."""
+_NOTHING_KNOWN = TraceFacts()
 
 
 class TraceList(Drawn):
@@ -38,10 +56,9 @@ class TraceList(Drawn):
         self.empty_text: tuple[str, ...] = ("Loading…",)
         self.marked: tuple[str, ...] = ()
         """Ids of marked traces, in the order in which they were marked."""
-        self.fidelity: Mapping[str, str] = {}
-        """How faithful each trace is that has been judged."""
-        self.branches: Mapping[str, BranchWords] = {}
-        """The replays in words, as far as they have been read."""
+        self.facts: Mapping[str, TraceFacts] = {}
+        """What is known beyond the rows, of the traces whose calls have been read."""
+        self._longest_name = _LEAST_NAME
 
     def show(self, traces: Sequence[TraceRow]) -> None:
         """Show these traces, keeping the cursor on its trace."""
@@ -55,14 +72,13 @@ class TraceList(Drawn):
             if isinstance(line, TraceLine):
                 yield line.row
 
-    @property
-    def shows_fidelity(self) -> bool:
-        """False where its column has no room."""
-        return any(name == "fidelity" for name, _, _ in self.columns(self._row_width))
+    def shows(self, column: str) -> bool:
+        """Whether there is room for a column."""
+        return column in self._fitting(self._row_width)
 
-    def show_judged(self, fidelity: Mapping[str, str], branches: Mapping[str, BranchWords]) -> None:
-        """Show how faithful the traces are, and what the replays are."""
-        self.fidelity, self.branches = fidelity, branches
+    def show_facts(self, facts: Mapping[str, TraceFacts]) -> None:
+        """Show what was found out about traces beyond their rows."""
+        self.facts = facts
         self.refresh()  # The words are part of the rows' keys; the cursor may be out of view, and stays there.
 
     def mark(self, trace_id: str) -> None:
@@ -76,6 +92,8 @@ class TraceList(Drawn):
         kept = self.selected
         self.lines = trace_lines(self.traces, self.arrangement)
         self._started = max([_STARTED, *(len(line.started) for line in self.lines if isinstance(line, TraceLine))])
+        names = (width_of(line.name) for line in self.lines if isinstance(line, TraceLine))
+        self._longest_name = min(max([_LEAST_NAME, *names]), _MOST_NAME)
         rows = [line.row if isinstance(line, TraceLine) else None for line in self.lines]
         place = next((i for i, row in enumerate(rows) if row and kept and row.trace_id == kept.trace_id), None)
         if place is None:
@@ -93,11 +111,18 @@ class TraceList(Drawn):
     def branch_here(self) -> BranchWords | None:
         """What the replay under the cursor is; None on a recording."""
         row = self.selected
-        return None if row is None else self.branches.get(row.trace_id)
+        return None if row is None else self._facts_of(row.trace_id).branch
+
+    def _facts_of(self, trace_id: str) -> TraceFacts:
+        return self.facts.get(trace_id, _NOTHING_KNOWN)
 
     def columns(self, width: int) -> list[tuple[str, int, bool]]:
         """Name, cells and right-alignment of the columns that fit the width; the trace's name takes the rest."""
-        wanted: dict[str, tuple[int, bool]] = {
+        fitting = self._fitting(width)
+        return [(name, *how) for name, how in self._wanted().items() if name in fitting and name != _OPENING]
+
+    def _wanted(self) -> dict[str, tuple[int, bool]]:
+        return {
             "started": (self._started, False),
             "service": (14, False),
             "took": (9, True),
@@ -108,7 +133,11 @@ class TraceList(Drawn):
             "cost": (9, True),
             "fidelity": (8, False),
             "source": (16, False),
+            _OPENING: (_LEAST_OPENING, False),
         }
+
+    def _fitting(self, width: int) -> set[str]:
+        wanted = self._wanted()
         room = width - 2 - _LEAST_NAME
         fitting: set[str] = set()
         for name in _FIRST:
@@ -116,7 +145,7 @@ class TraceList(Drawn):
             if cells <= room:
                 fitting.add(name)
                 room -= cells
-        return [(name, *wanted[name]) for name in wanted if name in fitting]
+        return fitting
 
     @property
     def _row_width(self) -> int:
@@ -126,7 +155,7 @@ class TraceList(Drawn):
     def shows_sorting(self) -> bool:
         """False where the column that the list is sorted by has no room."""
         sorted_by = SORTS[self.arrangement.sort]
-        return sorted_by == "trace" or any(name == sorted_by for name, _, _ in self.columns(self._row_width))
+        return sorted_by == "trace" or self.shows(sorted_by)
 
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names; the sorted one is marked."""
@@ -136,6 +165,8 @@ class TraceList(Drawn):
         out: list[Drawable] = [Run(" ")]
         for name, cells, right in self._with_name(width):
             label = name + (arrow if name == sorted_by else "")
+            if name == "trace" and (own := self._own_cells(cells)) < cells:
+                label = fit(label, own) + "  asked"
             out.append(Run(fit(label, cells, right=right) + "  ", "strong" if name == sorted_by else "dim"))
         # The gap after the last column is no text that could be cut.
         return (*out[:-1], Run(out[-1].text.rstrip(), out[-1].style))
@@ -150,9 +181,9 @@ class TraceList(Drawn):
         """The trace as it is now, and whether it is marked."""
         line = self.lines[row]
         if isinstance(line, GroupLine):
-            return line, False, "", None
+            return line, False, None, 0
         trace_id = line.row.trace_id
-        return line, trace_id in self.marked, self.fidelity.get(trace_id, ""), self.branches.get(trace_id)
+        return line, trace_id in self.marked, self.facts.get(trace_id), self._longest_name
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The columns of one trace."""
@@ -168,21 +199,11 @@ class TraceList(Drawn):
     def _cell(self, line: TraceLine, name: str, cells: int, *, right: bool) -> Sequence[Drawable]:
         trace = line.row
         if name == "trace":
-            sign = Run("└ ↺ ", "good") if line.is_nested else Run("↺ ", "good") if line.is_replay else Run("")
-            if trace.trace_id in self.marked:
-                sign = Run(f"✓ {sign.text}", "warning")
-            room = cells - len(sign.text)
-            if trace.unfinished and room > 2:
-                return (sign, Run("◌ ", "warning"), Run(fit(line.name, room - 2), "strong"))
-            if (words := self.branches.get(trace.trace_id)) is not None:
-                # Below its recording a replay of the same name is told by what it is.
-                name = "" if line.is_nested and not line.has_own_name else f"{line.name}  "
-                return (sign, Run(name, "strong"), Run(fit(words.short, max(room - width_of(name), 0))))
-            return (sign, Run(fit(line.name, room), "dim" if line.is_replay else "strong"))
+            return self._name_cell(line, cells)
         if name == "errors":
             return (Run(fit(f"✗{trace.errors:,}" if trace.errors else "", cells), "error"),)
         if name == "fidelity":
-            word = self.fidelity.get(trace.trace_id, "")
+            word = self._facts_of(trace.trace_id).fidelity
             return (Run(fit(word, cells), FIDELITY_STYLES.get(word, "")),)
         if name == "calls":
             return _counted(counts_of(trace), cells)
@@ -196,6 +217,33 @@ class TraceList(Drawn):
             "source": line.source,
         }[name]
         return (Run(fit(text, cells, right=right), "dim" if name in ("started", "service", "source") else ""),)
+
+    def _name_cell(self, line: TraceLine, cells: int) -> Sequence[Drawable]:
+        """Marks and name, then what a replay is or what was asked."""
+        sign = Run("└ ↺ ", "good") if line.is_nested else Run("↺ ", "good") if line.is_replay else Run("")
+        if line.row.trace_id in self.marked:
+            sign = Run(f"✓ {sign.text}", "warning")
+        live = Run("◌ " if line.row.unfinished and cells - len(sign.text) > 2 else "", "warning")
+        marks = len(sign.text) + len(live.text)
+        facts = self._facts_of(line.row.trace_id)
+        if (words := facts.branch) is not None:
+            # Below its recording a replay of the same name is told by what it is.
+            own_name = "" if line.is_nested and not line.has_own_name else f"{line.name}  "
+            return (
+                sign,
+                live,
+                Run(own_name, "strong"),
+                Run(fit(words.short, max(cells - marks - width_of(own_name), 0))),
+            )
+        own = self._own_cells(cells)
+        name = Run(fit(line.name, own - marks), "dim" if line.is_replay else "strong")
+        return (sign, live, name, Run(fit(f"  {facts.opening}", cells - own), "dim"))
+
+    def _own_cells(self, room: int) -> int:
+        """Cells of the name itself, where what was asked follows it."""
+        if not self.shows(_OPENING):
+            return room
+        return max(min(self._longest_name, room - _LEAST_OPENING - 2), min(_LEAST_NAME, room))
 
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
