@@ -165,6 +165,8 @@ class Document:
 class Builder:
     """Collects lines and blocks; ``document`` closes it."""
 
+    name: str = ""
+    """Of the document that the blocks are for, where several become one."""
     blocks: list[Block] = field(default_factory=list)
     _lines: list[Line] = field(default_factory=list)
 
@@ -215,6 +217,15 @@ class Builder:
         made = tuple(part for line in (head, *lines) for part in _chunks(line))
         self.blocks.append(Block(key=key, lines=made, shown=1))
 
+    def put(self, line: Line) -> None:
+        """Add a line that is made already to the open block."""
+        self._lines.append(line)
+
+    def put_blocks(self, blocks: Iterable[Block]) -> None:
+        """Add blocks of a named builder as they are."""
+        self.close()
+        self.blocks.extend(blocks)
+
     def add(self, block: Block) -> None:
         """Add a block of another document; plain lines join the open block."""
         if block.key.startswith("#"):
@@ -226,7 +237,7 @@ class Builder:
     def close(self) -> None:
         """End the open block of plain lines."""
         if self._lines:
-            self.blocks.append(Block(key=f"#{len(self.blocks)}", lines=tuple(self._lines)))
+            self.blocks.append(Block(key=f"#{self.name}{len(self.blocks)}", lines=tuple(self._lines)))
             self._lines = []
 
     def document(self, title: str = "") -> Document:

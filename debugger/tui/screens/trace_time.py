@@ -11,6 +11,7 @@ from runtime.messages import Call, Json
 from runtime.snapshot import NoFrameError, RestoreError
 
 from ...analysis.document import Builder, Document, Piece
+from ...analysis.kept_frames import KeptPages
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.replay_view import from_where
@@ -90,6 +91,7 @@ class TraceTime(TraceBase):
         """The marked event."""
         self._track: Track | None = None
         self._state: StateView | None = None
+        self._pages = KeptPages()
         self._replay_waits = False
         self._words = ""
         """How far the reading of the trace is, once that takes long enough to be told."""
@@ -284,7 +286,8 @@ class TraceTime(TraceBase):
             since += ", which is marked"
         changes = None if state.since is None or state.since == state.position else state.changes
         snapshot = replace(state.snapshot, place=place)
-        return snapshot_document(snapshot, "", plan, changes, since, self.key("trace.replay"))
+        replay_key = self.key("trace.replay")
+        return snapshot_document(snapshot, "", plan, changes, since, replay_key, self._pages.of)
 
     def _no_state(self, question: StateQuestion, error: Exception) -> None:
         self._end_reading()
