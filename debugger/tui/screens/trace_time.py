@@ -14,7 +14,6 @@ from ...analysis.document import Builder, Document, Piece
 from ...analysis.kept_frames import KeptPages
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import snapshot_document
 from ...analysis.text import one_line
 from ...analysis.tree import name_of
@@ -27,7 +26,7 @@ from ..widgets.drawn import Drawable, Run
 from ..widgets.playhead_line import PlayheadLine
 from .editor import ForkScreen
 from .notes import NotesScreen
-from .question import QuestionScreen
+from .question import QuestionScreen, Start
 from .reading import Reading
 from .replay import ReplayScreen
 from .trace_base import TraceBase
@@ -68,14 +67,16 @@ class StateQuestion:
 class StateAnswer:
     """A state, and what can be done from it."""
 
+    row: TraceRow
+    """The trace as it was when its events were read."""
     track: Track
     state: StateView
     cut: Cut | None
     document: Document = field(repr=False)
 
 
-PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
-"""The job, what the screen calls its span, and whether the whole trace is proposed first."""
+Starts: TypeAlias = tuple[Start, ...]
+"""Where a replay may start, the proposed one first."""
 
 
 class TraceTime(TraceBase):
@@ -90,6 +91,8 @@ class TraceTime(TraceBase):
         self.mark: int | None = None
         """The marked event."""
         self._track: Track | None = None
+        self._tracked: TraceRow | None = None
+        """The trace as it was when it had these events."""
         self._state: StateView | None = None
         self._pages = KeptPages()
         self._replay_waits = False
@@ -102,9 +105,12 @@ class TraceTime(TraceBase):
         self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
             self, "fork", self._find_choices, self._edit, self._no_choices
         )
-        self._plan: Latest[PlanQuestion, ReplayPlan] = Latest(
-            self, "plan", self._find_plan, self._ask_first, self._no_plan
+        self._plan: Latest[Starts, ReplayPlan] = Latest(self, "plan", self._find_plan, self._ask_first, self._no_plan)
+        self._other_plan: Latest[Starts, ReplayPlan] = Latest(
+            self, "other plan", self._find_plan, self._take_plan, self._no_plan
         )
+        self._asking: QuestionScreen | None = None
+        """The dialog before a replay."""
 
     def draw_time(self) -> None:
         """Draw what shows the window of time."""
@@ -224,10 +230,12 @@ class TraceTime(TraceBase):
         self._restore.ask(question)
 
     def _find_state(self, question: StateQuestion) -> StateAnswer:
-        trace_id, position, cut = self.row.trace_id, question.position, question.cut
+        row, position, cut = self.row, question.position, question.cut
+        trace_id = row.trace_id
         self._session.prepare(trace_id, self._reading.tell)
         self._reading.tell("state", 1)
-        track = self._track or self._session.track(trace_id)
+        known = self._track if self._tracked is row else None
+        track = known or self._session.track(trace_id)
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
@@ -239,7 +247,8 @@ class TraceTime(TraceBase):
             cut = Cut(found[0], found[1], self._span_name(found[0]))
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
-        return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
+        document = self._document(question, track, state, plan)
+        return StateAnswer(row=row, track=track, state=state, cut=cut, document=document)
 
     def _first_position(self, track: Track, span_id: str) -> int:
         """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
@@ -262,14 +271,17 @@ class TraceTime(TraceBase):
 
     def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
         self._end_reading()
-        self._track, self._state, self.cut = answer.track, answer.state, answer.cut
+        self._track, self._tracked, self._state, self.cut = answer.track, answer.row, answer.state, answer.cut
         self.position = answer.state.position
         self.detail.put({"snapshot": answer.document})
         self.query_one(PlayheadLine).add_class("-open")
         self._draw_playhead(answer.state.summary)
         if question.cut is not None:
             self.focus_pane(self.detail.view)
-        if self._replay_waits:
+        if answer.row is not self.row:
+            # The trace went on while it was read: its events, and with them the playhead's way, are others by now.
+            self._restore.ask(replace(question, since=None, is_marked=False))
+        elif self._replay_waits:
             self._replay_waits = False
             self.action_replay()
 
@@ -329,22 +341,34 @@ class TraceTime(TraceBase):
     # Replay.
 
     @property
-    def shown_cut(self) -> Cut | None:
-        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
+    def _is_state_shown(self) -> bool:
+        """Whether the state's tab can be seen. A state that is behind another tab or pane is not meant."""
         hidden = self.has_class("-narrow") and not self.has_class("-detail")
-        return None if hidden or self.detail.current != "snapshot" else self.cut
+        return not hidden and self.detail.current == "snapshot"
 
     def action_replay(self) -> None:
-        """Ask before a replay from the state that is shown, else of the whole trace."""
+        """Ask before a replay: from the state that is shown, of the whole trace, or from the span under the cursor."""
         if self._restore.is_awaited:
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
-        cut = self.cut
-        self._ask_plan(self._job(cut), cut.name if cut else None, is_whole=self.shown_cut is None)
+        whole = Start(job=self._job(None), word="whole", said="every recorded answer counts")
+        cuts = self._cuts()
+        shown = 1 if self._is_state_shown and self.cut is not None else 0
+        self._ask_plan((*cuts[:shown], whole, *reversed(cuts[shown:])))
 
-    def _ask_plan(self, job: ReplayJob, name: str | None, *, is_whole: bool = False) -> None:
+    def _cuts(self) -> Starts:
+        """The state's place and the span under the cursor, as far as they are two."""
+        state, span = self.cut, self.timeline.selected
+        found = [] if state is None else [(state, "state", "the state that is shown")]
+        # Nothing lies before the first span.
+        if span is not None and self.timeline.cursor and (state is None or state.span_id != span.span_id):
+            before = Cut(span.span_id, "before", name_of(span))
+            found.append((before, "span", "before the span under the cursor"))
+        return tuple([Start(job=self._job(cut), word=word, said=said, span_name=cut.name) for cut, word, said in found])
+
+    def _ask_plan(self, starts: Starts) -> None:
         self._begin_reading()
-        self._plan.ask((job, name, is_whole))
+        self._plan.ask(starts)
 
     def action_fork(self) -> None:
         """Choose what to change at the span under the cursor."""
@@ -383,7 +407,7 @@ class TraceTime(TraceBase):
                 if any(edit.path == "next" for edit in edits):
                     # No program takes a message after its end; the agent that the trace implies does.
                     job = replace(job, agent=None, rebuild=True)
-                self._ask_plan(job, name_of(span))
+                self._ask_plan((Start(job=job, word="fork", said="changed", span_name=name_of(span)),))
 
         self.app.push_screen(ForkScreen(choices), go_on)
 
@@ -391,26 +415,32 @@ class TraceTime(TraceBase):
         self._end_reading()
         self.say(problem_of(error, "").sentence, warning=True)
 
-    def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
+    def _find_plan(self, starts: Starts) -> ReplayPlan:
         with suppress(RestoreError):  # which the plan says in its own words
             self._session.prepare(self.row.trace_id, self._reading.tell)
-        return self._session.plan(wanted[0], priced=True)
+        return self._session.plan(starts[0].job, priced=True)
 
-    def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
-        job, name, is_whole = wanted
+    def _ask_first(self, starts: Starts, plan: ReplayPlan) -> None:
         self._end_reading()
         if not self.is_current:
             # The user has gone on to another page, where enter means something else.
             return
 
         def start(answer: ReplayJob | None) -> None:
-            if answer is not None:
+            asking, self._asking = self._asking, None
+            self._other_plan.drop()
+            if answer is not None and asking is not None:
                 rows = {row.span_id: row for row in self.timeline.forest.rows}
-                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
+                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, asking.start.words, rows))
 
-        self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
+        self._asking = QuestionScreen(starts, plan, lambda other: self._other_plan.ask((other,)))
+        self.app.push_screen(self._asking, start)
 
-    def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
+    def _take_plan(self, starts: Starts, plan: ReplayPlan) -> None:
+        if self._asking is not None:
+            self._asking.take(starts[0], plan)
+
+    def _no_plan(self, _: Starts, error: Exception) -> None:
         self._end_reading()
         document = problem_document(problem_of(error, "no replay could be planned"))
         self.app.push_screen(NotesScreen("error", document))
