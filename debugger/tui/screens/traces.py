@@ -91,7 +91,7 @@ class TracesScreen(MarkingScreen):
             self, "search", self._search, self._searched, self._not_searched
         )
         self._conversations: Latest[None, dict[str, str]] = Latest(
-            self, "conversations", lambda _: session.conversations(), self._grouped, self._not_grouped
+            self, "conversations", lambda _: session.conversations(), self._grouped, self.say_fault
         )
 
     def compose(self) -> ComposeResult:  # noqa: D102
@@ -162,7 +162,6 @@ class TracesScreen(MarkingScreen):
 
     def on_mount(self) -> None:
         """Start to load."""
-        super().on_mount()
         self.query_one(TraceList).focus()
         self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
@@ -373,9 +372,6 @@ class TracesScreen(MarkingScreen):
 
     def _grouped(self, _: None, conversations: dict[str, str]) -> None:
         self._arrange(conversations=conversations)
-
-    def _not_grouped(self, _: None, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_remove(self) -> None:
         """Remove the trace under the cursor from the library, once the key was pressed twice."""
