@@ -152,8 +152,8 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         above = self.screen_stack[self.screen_stack.index(wanted) + 1 :]
         if any(isinstance(screen, ReplayScreen) and not screen.has_ended for screen in above):
             cancels = key_of("replay.cancel", self.keys)
-            self.notify(f"A replay still runs, and leaving its page would end it; {cancels} there cancels it.", severity="warning",
-                        markup=False)  # fmt: skip
+            said = f"A replay still runs, and leaving its page would end it; {cancels} there cancels it."
+            self.notify(said, severity="warning", markup=False)
             return False
         while self.screen is not wanted:
             self.pop_screen()
