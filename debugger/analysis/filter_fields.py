@@ -27,6 +27,7 @@ from .filter_language import (
     parse_filter,
     quoted,
 )
+from .timeline import length_of
 
 FieldKind: TypeAlias = Literal["name", "choice", "number", "time", "money", "flag", "text", "sql"]
 
@@ -79,11 +80,6 @@ def _sum(*parts: int | None) -> int | None:
     return sum(known) if known else None
 
 
-def _span_length(row: SpanRow) -> int | None:
-    start, end = row.start_unix_nano, row.end_unix_nano
-    return None if start is None or end is None else end - start
-
-
 def _span_names(row: SpanRow) -> str:
     parts = (row.name, row.agent_name, row.tool_name, row.model, row.error_type, row.status_message)
     return "\n".join([part for part in parts if part]).casefold()
@@ -101,7 +97,7 @@ SPAN_FIELDS = Fields(
         "input": Field("number", lambda row: row.input_tokens, "input tokens"),
         "output": Field("number", lambda row: row.output_tokens, "output tokens"),
         "cost": Field("money", lambda row: row.cost_nano_usd, "cost in dollars"),
-        "duration": Field("time", _span_length, "how long it took"),
+        "duration": Field("time", length_of, "how long it took"),
         "error": Field("flag", lambda row: row.has_error, "true: only what failed"),
         "unfinished": Field("flag", lambda row: row.end_unix_nano is None, "true: only what has no end"),
         "id": Field("name", lambda row: row.span_id, "span id"),

@@ -248,7 +248,7 @@ class TracesScreen(MarkingScreen):
         self._say_empty()
         table.show(rows)
         self._draw()
-        if self._opens_first and self.is_current and table.selected is not None:
+        if self._opens_first and self.is_current and (table.selected is not None or not self._loading):
             self._opens_first = False
             self.action_open()
         if self._start[0] and not self._loading:
