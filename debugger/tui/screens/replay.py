@@ -250,6 +250,8 @@ class ReplayScreen(PaneScreen):
         if row is None:
             self.say(f"The replay's trace {trace_id} is not loaded.", warning=True)
             return
+        if self.app.screen is not self:
+            return  # The user has gone on to another page, which this one would take the place of.
         from .trace import TraceScreen  # the two screens open each other
 
         self.app.switch_screen(TraceScreen(self._session, row))
