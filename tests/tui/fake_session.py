@@ -337,10 +337,10 @@ class FakeSession(FakeWords):
             part = [(row, str(travel_call(row)).casefold()) for row in self.span_rows[start : start + 4]]
             yield [(row.trace_id, row.seq, sum((t in all_) << i for i, t in enumerate(texts))) for row, all_ in part]
 
-    def stop_search(self) -> None:
+    def stop(self) -> None:
         pass
 
-    stop = stop_preparing = stop_search
+    stop_search = stop_preparing = stop
 
     def conversations(self) -> dict[str, str]:
         self._asked("conversations")
@@ -398,8 +398,7 @@ class FakeSession(FakeWords):
 
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         self._asked("snapshot")
-        if self.state_gate is not None:
-            assert self.state_gate.wait(5)
+        assert self.state_gate is None or self.state_gate.wait(5)
         change = StateChange(call_id="root/agent:travel_desk:0", agent_id="travel_desk", kind="memory", how="changed",
                              what="draft", before=f"a walk at event {since}",
                              after=f"a walk at event {position}")  # fmt: skip
@@ -426,10 +425,11 @@ class FakeSession(FakeWords):
         self.jobs.append(job)
         report = self.make_report(job)
         for call in report.calls:
-            on_call(replace(call, status="running", origin_span_id=None))
+            running = replace(call, status="running", origin_span_id=None)
+            on_call(running)
             while self.gate is not None and not self.gate.wait(0.01):
                 if cancelled():
-                    return replace(report, ended="cancelled", same_output=None, first_divergence=None, calls=())
+                    return replace(report, ended="cancelled", same_output=None, first_divergence=None, calls=(running,))
             on_call(call)
         return report
 

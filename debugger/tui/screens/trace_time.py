@@ -9,6 +9,7 @@ from typing import cast
 from runtime.snapshot import NoFrameError
 
 from ...analysis.document import Builder, Document, Piece
+from ...analysis.kept_frames import KeptPages
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.snapshot_view import snapshot_document
@@ -80,6 +81,7 @@ class TraceTime(TraceBase):
         self._tracked: TraceRow | None = None
         """The trace as it was when it had these events."""
         self._state: StateView | None = None
+        self._pages = KeptPages()
         self._replay_waits = False
         self._words = ""
         """How far the reading of the trace is, once that takes long enough to be told."""
@@ -281,7 +283,8 @@ class TraceTime(TraceBase):
             since += ", which is marked"
         changes = None if state.since is None or state.since == state.position else state.changes
         snapshot = replace(state.snapshot, place=place)
-        return snapshot_document(snapshot, "", plan, changes, since, self.key("trace.replay"))
+        replay_key = self.key("trace.replay")
+        return snapshot_document(snapshot, "", plan, changes, since, replay_key, self._pages.of)
 
     def _no_state(self, question: StateQuestion, error: Exception) -> None:
         self._end_reading()
