@@ -6,7 +6,7 @@ A convention is a module with the members of ``Convention`` or of ``Family``; ad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from runtime.messages import Call, Known
@@ -47,12 +47,17 @@ def call_of(span: Span, logs: Sequence[LogRecord] = (), known: Known | None = No
     return draft.call()
 
 
-def calls_of(spans: Iterable[Span], logs: Mapping[str, Sequence[LogRecord]]) -> list[Call]:
+def calls_of(
+    spans: Iterable[Span],
+    logs: Mapping[str, Sequence[LogRecord]],
+    order: Callable[[], Sequence[int]] | None = None,
+) -> list[Call]:
     """The calls of the spans of one trace, in their order, with what only a look at all of them tells.
 
     Args:
         spans: each is looked at once, so that they need not be in memory together.
         logs: log records by span id.
+        order: asked after the last span where they do not come in their order: the place of the first one, and so on.
     """
     known = Known()
     calls: list[Call] = []
@@ -60,6 +65,9 @@ def calls_of(spans: Iterable[Span], logs: Mapping[str, Sequence[LogRecord]]) -> 
     for span in spans:
         calls.append(call_of(span, logs.get(span.span_id, ()), known))
         scopes.append(span.scope_name)
+    if order is not None:
+        places = order()
+        calls, scopes = [calls[i] for i in places], [scopes[i] for i in places]
     return join(with_call_ids(merged(calls, scopes)))
 
 

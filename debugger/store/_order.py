@@ -21,6 +21,24 @@ class _Placed(Protocol):
 P = TypeVar("P", bound=_Placed)
 
 
+class TimelineOrder:
+    """Puts spans that come in any order as the queries do that are in timeline order."""
+
+    def __init__(self) -> None:
+        self._keys: list[tuple[bool, int, bool, str, bool, int, int]] = []
+
+    def add(self, start_unix_nano: int | None, run_id: str | None, start_seq: int | None, seq: int) -> None:
+        """The next span. By start, run, emitted sequence and input, what is absent last."""
+        start, emitted = start_unix_nano or 0, start_seq or 0
+        self._keys.append(
+            (start_unix_nano is None, start, run_id is None, run_id or "", start_seq is None, emitted, seq)
+        )
+
+    def places(self) -> list[int]:
+        """Which of the spans that came is the first one, the second one, and so on."""
+        return sorted(range(len(self._keys)), key=self._keys.__getitem__)
+
+
 def parents_first(rows: list[P]) -> list[P]:
     """Rows in order of start, with ties of foreign spans settled by structure: a parent starts before its child.
 

@@ -34,7 +34,7 @@ from ._database import Database, collector_off
 from ._ingest import Counters, Ingest, repeated_issue
 from ._messages import MessageRows, Tell, message_rows
 from ._numbers import read_numbers
-from ._order import parents_first
+from ._order import TimelineOrder, parents_first
 from ._passed_over import as_one
 from ._search import search_parts
 from ._spans import BODY_COLUMNS, KnownContexts, SpanReader, span_from_row
@@ -188,21 +188,26 @@ class Store:
 
     def whole_spans(self, trace_id: str) -> list[Span]:
         """All spans of a trace, whole, by start and input order."""
-        return list(self._each_span(trace_id))
+        order = TimelineOrder()
+        with collector_off():
+            spans = list(self._each_span(trace_id, order))
+            return [spans[place] for place in order.places()]
 
-    def _each_span(self, trace_id: str, tell: TellSpans = lambda _: None) -> Iterator[Span]:
-        """All spans of a trace one by one: the texts of a large one need not be in memory together."""
+    def _each_span(self, trace_id: str, order: TimelineOrder, tell: TellSpans = lambda _: None) -> Iterator[Span]:
+        """All spans of a trace as they lie, one by one: the texts of a large one need not be in memory together."""
         read = SpanReader().read
-        for done, row in enumerate(self._database.each("span_bodies", {"trace_id": trace_id, "span_id": None})):
+        for done, (*row, run_id, start_seq) in enumerate(self._database.each("span_texts", {"trace_id": trace_id})):
             if done and not done % _TOLD_EVERY:
                 tell(done)
+            order.add(row[6], run_id, start_seq, row[0])
             yield read(row)
 
     def _derived(self, trace_id: str, tell: TellSpans = lambda _: None) -> list[Call]:
         logs = self.logs(trace_id)
         elsewhere = {row[0] for row in self._database.query("twins_of_others", {"trace_id": trace_id})}
         with collector_off():
-            calls = calls_of(self._each_span(trace_id, tell), logs)
+            order = TimelineOrder()
+            calls = calls_of(self._each_span(trace_id, order, tell), logs, order.places)
             return parents_first([_chain(call) if call.span_id in elsewhere else call for call in calls])
 
     def check_room(self, trace_id: str, room: int) -> None:

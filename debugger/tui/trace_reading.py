@@ -174,14 +174,16 @@ class TraceReading(ABC):
         return with_conversation(snapshot, is_own=records_memory(recording.calls)) if small else snapshot
 
     def export(self, job: ExportJob) -> Path:
-        """Write a trace, its conversation or a snapshot. Raises DebuggerError, RestoreError."""
+        """Write a trace, its conversation or a snapshot. Raises DebuggerError (of it NoRoomError), RestoreError."""
 
         def snapshot() -> Snapshot:
             recording = self._record(job.trace_id)
             last = len(recording.cursor.timeline.events) - 1
             return self._at(recording, last if job.position is None else job.position)
 
-        return write_export(job, self._of(job.trace_id), snapshot)
+        store = self._of(job.trace_id)
+        store.check_room(job.trace_id, room_for_calls())
+        return write_export(job, store, snapshot)
 
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         """The state after an event, and what changed since another one. Raises RestoreError."""

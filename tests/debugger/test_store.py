@@ -271,10 +271,10 @@ def test_a_view_of_a_span_promotes_what_its_raw_text_does(zoo_store: Store) -> N
 def test_calls_are_derived_once_and_again_after_a_load(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(given: Iterable[Span], logs: Any) -> Any:
+    def counted(given: Iterable[Span], logs: Any, order: Any) -> Any:
         spans = list(given)
         asked.extend(whole.span_id for whole in spans)
-        return calls_of(spans, logs)
+        return calls_of(spans, logs, order)
 
     monkeypatch.setattr("debugger.store._store.calls_of", counted)
     store = load(line(span()))
@@ -404,6 +404,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "console_columns": ("table_name", "column_name", "data_type"),
     "console_functions": ("function_name",),
     "span_bodies": (*BODY, "resource", "scope", "context_extra"),
+    "span_texts": (*BODY, "resource", "scope", "context_extra", "run_id", "start_seq"),
     "span_body": (*BODY, "context_id"),
     "context": ("resource", "scope", "context_extra"),
 }

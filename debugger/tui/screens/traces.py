@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -38,6 +38,9 @@ _OF_TRACES = frozenset(f"traces.{what}" for what in ("open", "filter", "sort", "
 """Keys that are offered where there is a trace."""
 
 
+Listed: TypeAlias = tuple[list[TraceRow], list[IssueRow]]
+
+
 class LoadMoved(Message):
     """Some more is loaded."""
 
@@ -68,7 +71,7 @@ class TracesScreen(MarkingScreen):
         self._began = clock()
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
-        self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._load: Latest[None, Listed] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
         self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
@@ -83,10 +86,7 @@ class TracesScreen(MarkingScreen):
         self._remove: EachInTurn[str, None] = EachInTurn(
             self, "remove", session.remove, self._removed, self._not_removed
         )
-        self._list: Latest[None, tuple[list[TraceRow], list[IssueRow]]] = Latest(
-            self, "list", self._list_now, self._listed, self._failed
-        )
-
+        self._list: Latest[None, Listed] = Latest(self, "list", self._list_now, self._listed, self._failed)
         self._bodies: Latest[Filter, dict[str, frozenset[str]]] = Latest(
             self, "search", self._search, self._searched, self._not_searched
         )
@@ -215,13 +215,14 @@ class TracesScreen(MarkingScreen):
         """Columns follow the width."""
         self.call_after_refresh(self._draw)
 
-    def _load_now(self, _: None) -> None:
+    def _load_now(self, _: None) -> Listed:
         def moved(progress: LoadProgress) -> None:
             self.post_message(LoadMoved(progress))
 
         self._session.load(moved, lambda: self._stop_loading)
+        return self._list_now(None)  # That a load has ended is said together with all that it brought.
 
-    def _list_now(self, _: None) -> tuple[list[TraceRow], list[IssueRow]]:
+    def _list_now(self, _: None) -> Listed:
         return self._session.traces(), self._session.issues()
 
     def on_load_moved(self, message: LoadMoved) -> None:
@@ -231,18 +232,19 @@ class TracesScreen(MarkingScreen):
         if not self._list.is_running:
             self._list.ask(None)
 
-    def _loaded(self, _: None, __: None) -> None:
+    def _loaded(self, _: None, found: Listed) -> None:
         self._loading = False
         if self._stop_loading:
             self.say("Loading was stopped; what is listed is usable.", warning=True)
-        self._list.ask(None)
+        self._list.drop()
+        self._listed(None, found)
 
     def _load_failed(self, _: None, error: Exception) -> None:
         self._loading = False
         self._list.ask(None)
         self._failed(None, error, "the input could not be loaded")
 
-    def _listed(self, _: None, found: tuple[list[TraceRow], list[IssueRow]]) -> None:
+    def _listed(self, _: None, found: Listed) -> None:
         rows, self._issues = found
         table = self.query_one(TraceList)
         self._say_empty()
