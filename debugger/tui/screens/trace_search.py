@@ -242,7 +242,7 @@ class TraceSearch(TraceBase):
         if self.timeline.shows_only_matches:
             self._show_only(None)
         elif self._found is None or not len(self._found.matches):
-            self.say("There are no matches to show; / searches.")
+            self.say(f"There are no matches to show; {self.key('trace.search')} searches.")
         else:
             self._show_only(self._found)
         self.draw_search()
