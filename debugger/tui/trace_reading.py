@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from runtime.messages import Call
@@ -16,7 +17,7 @@ from ..analysis.branches import BranchWords, branch_words
 from ..analysis.fidelity import level_of, records_memory, with_conversation
 from ..analysis.opening import opening_of
 from ..analysis.places import Places, places_of
-from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
+from ..analysis.playhead import MOST_FRAMES, States, StateView, Track, track_of
 from ..analysis.tree import name_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
@@ -57,6 +58,8 @@ class TraceReading(ABC):
         self._preparing: set[int] = set()
         """Threads, as above, that read a trace for a state or a replay."""
         self._search_lock = threading.Lock()
+        self._states: tuple[Recording, States] | None = None
+        """Of the recording whose state was asked for last."""
         self._places: tuple[tuple[str, int], Places] | None = None
 
     @property
@@ -181,9 +184,8 @@ class TraceReading(ABC):
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         """The state after an event, and what changed since another one. Raises RestoreError."""
         recording = self._record(trace_id)
-        cursor = recording.cursor
-        now = self._at(recording, position)
-        before = self._at(recording, since) if since is not None and cursor.has_state(since) else None
-        source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
-        taken = cursor.timeline.events[position].time_unix_nano
-        return state_view(position, now, before, since, source=source, taken_unix_nano=taken)
+        cursor, kept = recording.cursor, self._states
+        if kept is None or kept[0] is not recording:
+            source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
+            kept = self._states = recording, States(partial(self._at, recording), cursor.has_state, source)
+        return kept[1].view(position, since, cursor.timeline.events[position].time_unix_nano)

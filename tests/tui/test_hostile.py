@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+from rich.style import Style
 
 from debugger.analysis.sql_completion import SqlNames
 from debugger.analysis.sql_view import ResultView, result_view
@@ -141,7 +142,13 @@ def harmless(desk: Desk, size: tuple[int, int]) -> str:
         assert strip.cell_length == size[0]
         for segment in strip:
             assert segment.style is None or not segment.style.meta.get("@click")
+            assert is_sent_as_it_is(segment.style), f"{segment!r} leaves its colour to the terminal"
     return "".join(strip.text for strip in shown)
+
+
+def is_sent_as_it_is(style: Style | None) -> bool:
+    """Whether a look needs none of Textual's translations, which the app leaves out: a true colour, and not faint."""
+    return style is None or not (style.dim or any(c and c.triplet is None for c in (style.color, style.bgcolor)))
 
 
 @pytest.mark.parametrize("size", [NARROW, pytest.param(WIDE, marks=pytest.mark.thorough)], ids=["80x24", "160x50"])
@@ -178,11 +185,9 @@ def test_bars_start_in_the_same_column_whatever_the_name():
 
 def bar_cell(strip) -> int:
     """The cell in which the bar of a row starts."""
-    at = 0
-    for segment in strip:
-        if segment.text and set(segment.text) <= set("▏▎▍▌▋▊▉█▐") and at > 40:
+    for at in range(41, strip.cell_length):
+        if strip.crop(at, at + 1).text in "▏▎▍▌▋▊▉█▐":
             return at
-        at += segment.cell_length
     raise AssertionError(f"no bar in {strip.text!r}")
 
 

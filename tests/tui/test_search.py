@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from threading import Event
+
 from msgspec import structs
 from textual.events import Paste
 
@@ -288,8 +291,24 @@ def test_the_list_searches_what_was_recorded():
         await desk.press("slash", Typed("text:lyon"))
         assert "1 shown" in desk.screen
         assert "poller" not in desk.screen
+        await desk.press("ctrl+u", Typed("not lyon"))
+        assert "3 shown" in desk.screen
+        search, begun, go_on = session.search, Event(), Event()
 
-    drive(FakeSession(), scene)
+        def slow(texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+            begun.set()
+            assert go_on.wait(60)
+            return search(texts, trace_id)
+
+        session.search = slow  # type: ignore[method-assign]
+        desk.app.screen.query_one(FilterLine).text = "lyon"
+        await desk.until(lambda: "0 shown, searching…" in desk.screen and begun.is_set())
+        assert "Looking in everything that was recorded…" in desk.screen
+        go_on.set()
+        await desk.until(lambda: "1 shown" in desk.screen and "searching…" not in desk.screen)
+
+    session = FakeSession()
+    drive(session, scene)
 
 
 def test_the_list_is_grouped_and_turned_round():

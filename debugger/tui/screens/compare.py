@@ -27,7 +27,6 @@ from ..widgets.line_view import LineView
 from .pinning import MOST_PINNED, PinningScreen
 from .reading import Reading, shown_in
 
-
 _ROOMY: Final = 100
 """Cells from which on the header holds how one side ended and how many calls differ."""
 
@@ -107,7 +106,6 @@ class CompareScreen(PinningScreen):
 
     def on_mount(self) -> None:
         """Read both."""
-        super().on_mount()
         self.calls.focus()
         self.call_after_refresh(self._draw_columns)
         self._ask()

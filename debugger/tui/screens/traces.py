@@ -91,7 +91,7 @@ class TracesScreen(MarkingScreen):
             self, "search", self._search, self._searched, self._not_searched
         )
         self._conversations: Latest[None, dict[str, str]] = Latest(
-            self, "conversations", lambda _: session.conversations(), self._grouped, self._not_grouped
+            self, "conversations", lambda _: session.conversations(), self._grouped, self.say_fault
         )
 
     def compose(self) -> ComposeResult:  # noqa: D102
@@ -137,7 +137,11 @@ class TracesScreen(MarkingScreen):
             yield Run(f"! {plural(len(self._issues), 'input note')} ({self.key('traces.issues')}) ", "warning")
 
     def _draw(self) -> None:
-        self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        table = self.query_one(TraceList)
+        self.query_one("#columns", OneLine).pieces = table.header_pieces()
+        if table.is_searching != self._bodies.is_awaited:
+            table.is_searching = self._bodies.is_awaited
+            table.refresh()
         self._judging.look()
         self.draw_header()
         self.offer_keys()
@@ -162,7 +166,6 @@ class TracesScreen(MarkingScreen):
 
     def on_mount(self) -> None:
         """Start to load."""
-        super().on_mount()
         self.query_one(TraceList).focus()
         self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)
@@ -245,7 +248,7 @@ class TracesScreen(MarkingScreen):
         self._say_empty()
         table.show(rows)
         self._draw()
-        if self._opens_first and self.is_current and table.selected is not None:
+        if self._opens_first and self.is_current and (table.selected is not None or not self._loading):
             self._opens_first = False
             self.action_open()
         if self._start[0] and not self._loading:
@@ -320,10 +323,12 @@ class TracesScreen(MarkingScreen):
         self._session.sql.stop()
         if wanted.texts or wanted.conditions:
             self._bodies.ask(wanted)
-            self.draw_header()
         else:
             self._bodies.drop()
-            self._arrange(wanted=wanted)
+        if wanted.conditions:
+            self.draw_header()
+        else:
+            self._arrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
 
     def _arrange(self, **changes: Any) -> None:
         table = self.query_one(TraceList)
@@ -340,7 +345,7 @@ class TracesScreen(MarkingScreen):
         self._arrange(wanted=wanted, found=found)
 
     def _not_searched(self, wanted: Filter, error: Exception) -> None:
-        self.draw_header()
+        self._draw()
         if not told_at_its_place(self.query_one(FilterLine), wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
 
@@ -373,9 +378,6 @@ class TracesScreen(MarkingScreen):
 
     def _grouped(self, _: None, conversations: dict[str, str]) -> None:
         self._arrange(conversations=conversations)
-
-    def _not_grouped(self, _: None, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_remove(self) -> None:
         """Remove the trace under the cursor from the library, once the key was pressed twice."""
