@@ -87,7 +87,7 @@ def _span_names(row: SpanRow) -> str:
 
 SPAN_FIELDS = Fields(
     by_key={
-        "kind": Field("choice", lambda row: row.kind, "what the call is", get_args(CallKind)),
+        "kind": Field("choice", lambda row: row.kind, "kind of call", get_args(CallKind)),
         "name": Field("name", lambda row: row.name, "name of the span"),
         "agent": Field("name", lambda row: row.agent_name, "name of the agent"),
         "model": Field("name", lambda row: row.model, "model that was asked"),
@@ -342,7 +342,9 @@ def complete(text: str, fields: Fields, values: Mapping[str, Sequence[str]]) -> 
     fitting += [value for value in offered if begun in value.casefold() and value not in fitting]
     head = f"{word.key}{word.operator}"
     return Completion(
-        word.start, tuple(f"{head}{quoted(value)} " for value in fitting), f"{known.about}: {_takes(known)}"
+        word.start,
+        tuple(f"{head}{quoted(value)} " for value in fitting),
+        f"{known.about}: {', '.join(known.choices) or _TAKES[known.kind]}",
     )
 
 

@@ -339,10 +339,10 @@ class FakeSession(FakeWords):
             found[text] = frozenset((row.trace_id, row.seq) for row in held)
         return found
 
-    def stop_search(self) -> None:
+    def stop(self) -> None:
         pass
 
-    stop = stop_preparing = stop_search
+    stop_search = stop_preparing = stop
 
     def conversations(self) -> dict[str, str]:
         self._asked("conversations")
@@ -400,8 +400,7 @@ class FakeSession(FakeWords):
 
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         self._asked("snapshot")
-        if self.state_gate is not None:
-            assert self.state_gate.wait(5)
+        assert self.state_gate is None or self.state_gate.wait(5)
         change = StateChange(call_id="root/agent:travel_desk:0", agent_id="travel_desk", kind="memory", how="changed",
                              what="draft", before=f"a walk at event {since}",
                              after=f"a walk at event {position}")  # fmt: skip
@@ -428,10 +427,11 @@ class FakeSession(FakeWords):
         self.jobs.append(job)
         report = self.make_report(job)
         for call in report.calls:
-            on_call(replace(call, status="running", origin_span_id=None))
+            running = replace(call, status="running", origin_span_id=None)
+            on_call(running)
             while self.gate is not None and not self.gate.wait(0.01):
                 if cancelled():
-                    return replace(report, ended="cancelled", same_output=None, first_divergence=None, calls=())
+                    return replace(report, ended="cancelled", same_output=None, first_divergence=None, calls=(running,))
             on_call(call)
         return report
 
