@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runtime.messages import Call, ToolCallResponsePart
+from runtime.messages import Call, Message, ToolCallResponsePart
 
 from .context import message_key
 from .conversation import GLYPHS, KIND_STYLES, MessageView, message_lines, tokens_text, value_lines
@@ -127,18 +127,18 @@ def _call_into(out: Builder, key: str, call: Call, known: Counter[str], depth: i
 
 def _new_messages(out: Builder, key: str, call: Call, known: Counter[str], indent: int, tools: Collection[str]) -> None:
     left = Counter(known)
-    carried = 0
+    new: list[tuple[int, Message]] = []
     for i, message in enumerate(call.input_messages or ()):
         if left[message_key(message)] > 0:
             left[message_key(message)] -= 1
-            carried += 1
-            continue
-        known[message_key(message)] += 1
-        if _is_shown_by_tool(message.parts, tools):
-            continue  # The tool's own call shows it.
-        message_lines(out, f"{key}.i{i}", MessageView(message=message, place="input", is_new=None), indent)
-    if carried:
+        else:
+            new.append((i, message))
+    if carried := len(call.input_messages or ()) - len(new):
         out.line(Piece(f"{plural(carried, 'message')} carried over", "dim"), indent=indent)
+    for i, message in new:
+        known[message_key(message)] += 1
+        if not _is_shown_by_tool(message.parts, tools):  # The tool's own call shows it.
+            message_lines(out, f"{key}.i{i}", MessageView(message=message, place="input", is_new=None), indent)
     for i, message in enumerate(call.output_messages or ()):
         known[message_key(message)] += 1
         message_lines(out, f"{key}.o{i}", MessageView(message=message, place="output", is_new=None), indent)

@@ -58,7 +58,7 @@ class FileFollower:
                 self._thread.join()
                 self._thread = None
             self._now = replace(self._now, is_on=False)
-        elif self._thread is None and self._now.files:
+        elif self._now.files and (self._thread is None or not self._thread.is_alive()):
             self._stopped.clear()
             self._now = replace(self._now, is_on=True, problem="")
             self._thread = Thread(target=self._run, name="follow", daemon=True)

@@ -20,6 +20,8 @@ MOST_ROWS: Final = 100_000
 """Rows that are kept for the screen."""
 _MOST_TEXT: Final = 64_000_000
 """Characters that are kept for the screen."""
+_AGAIN_S: Final = 0.05
+"""Until a question that did not hear that it is to end is told once more."""
 
 
 class SqlAnswers:
@@ -46,10 +48,14 @@ class SqlAnswers:
     def close(self) -> None:
         """Free the console, once the question that runs has ended."""
         self.stop()
-        with self._lock:
+        while not self._lock.acquire(timeout=_AGAIN_S):
+            self.stop()
+        try:
             if self._console is not None:
                 self._console.close()
                 self._console = None
+        finally:
+            self._lock.release()
 
     def stop(self) -> None:
         """End the question that runs; it raises QueryCancelledError. Does not block.

@@ -89,7 +89,9 @@ class StoreSession(TraceReading):
         """The spans of the recording: another end or another span makes another recording."""
         self._recorded_at = -1
         """The store's generation when the recording was last known to be up to date."""
+        self._record_lock = Lock()
         self._lock = Lock()
+        """Of the replays and the receiver: reading a recording may take long, and neither waits for that."""
         self._listen_words = tuple(listen_words)
         self._receiver: ReceiverProcess | None = None
 
@@ -143,11 +145,12 @@ class StoreSession(TraceReading):
 
         Raises: ReplayError: it is a file.
         """
-        if self.is_temporary(trace_id):
-            with self._lock:
+        with self._lock:
+            if self.is_temporary(trace_id):
                 self._gone.add(trace_id)
                 self._replays.pop(trace_id).unlink(missing_ok=True)
-        elif self._library is not None:
+                return
+        if self._library is not None:
             self._library.remove([trace_id])
         else:
             raise ReplayError("only replays that were made here and not saved can be removed; this trace is a file")
@@ -184,7 +187,7 @@ class StoreSession(TraceReading):
     def _asked_stores(self) -> tuple[list[Store], set[str]]:
         """What SQL is asked of. A replay that is in the library by now counts there."""
         if self._reader is None:
-            return [self._store], self._gone
+            return [self._store], set(self._gone)
         if not self._replays:
             return [self._reader], set()
         return [self._reader, self._store], self._gone | {row.trace_id for row in self._reader.traces()}
@@ -262,8 +265,9 @@ class StoreSession(TraceReading):
 
     def _recorded_file(self, trace_id: str) -> Path:
         """The file of the recording that a replay comes from, also by way of other replays."""
-        rows = {row.trace_id: row for row in self.traces()}
-        while trace_id in self._replays and (origin := rows[trace_id].origin_trace_id) in rows:
+        rows = self._rows()
+        made_here = {*self._replays, *self._gone}
+        while trace_id in made_here and (origin := rows[trace_id].origin_trace_id) in rows:
             assert origin is not None
             trace_id = origin
         archive, _, member = rows[trace_id].source.partition("!")
@@ -275,21 +279,28 @@ class StoreSession(TraceReading):
 
     def _record(self, trace_id: str) -> Recording:
         """The trace as a cassette; the last one is kept, since its snapshot is asked for again and again."""
-        with self._lock:
+        with self._record_lock:
             known, generation = self._recording, self.generation
-            if known is not None and generation != self._recorded_at:
+            if known is not None and known.trace_id != trace_id:
+                known = None
+            if known is None or generation != self._recorded_at:
+                spans = self._of(trace_id).spans(trace_id)
                 # What was loaded since may have nothing to do with this trace.
-                known = known if self._recorded_spans == self._of(known.trace_id).spans(known.trace_id) else None
-            if known is None or known.trace_id != trace_id:
-                self._recorded_spans = self._of(trace_id).spans(trace_id)
-                service = next((row.service for row in self.traces() if row.trace_id == trace_id), None)
-                known = Recording(trace_id, self.calls(trace_id), self._sources(trace_id), service)
+                if known is None or spans != self._recorded_spans:
+                    row = self._rows().get(trace_id)
+                    service = None if row is None else row.service
+                    known = Recording(trace_id, self.calls(trace_id), self._sources(trace_id), service)
+                    self._recorded_spans = spans
             self._recording, self._recorded_at = known, generation
             return known
 
+    def _rows(self) -> dict[str, TraceRow]:
+        """All traces by id, also replays that were thrown away: other ones may come from them."""
+        return {row.trace_id: row for store in self._stores for row in store.traces()}
+
     def _sources(self, trace_id: str) -> list[Path]:
         """The files of the trace and, for a replay, of the traces that it comes from."""
-        rows = {row.trace_id: row for row in self.traces()}
+        rows = self._rows()
         out: list[Path] = []
         seen: set[str] = set()
         while trace_id in rows and trace_id not in seen:

@@ -42,6 +42,10 @@ def test_the_dialog_asks_what_where_and_whether_a_file_may_be_replaced():
         desk.app.screen.query_one("TextArea").load_text("no/such/x")
         await desk.press("ctrl+s")
         assert "There is no folder" in desk.screen
+        for text in ("x" * 300, "~nobody-of-this-name/x"):
+            desk.app.screen.area.load_text(text)
+            await desk.press("ctrl+s")
+            assert "No file can be written there" in desk.screen
         await desk.press("escape")
         session.fail["export"] = DebuggerError("the disk is full")
         await desk.press("S", "enter")

@@ -91,6 +91,8 @@ def test_a_fault_ends_following_and_is_said(tmp_path: Path, monkeypatch: pytest.
         assert not files.now.is_on
         monkeypatch.undo()
         files.switch(True)
+        assert files.now.is_on
+        assert files._thread.is_alive(), "the thread that ended is not taken for one that follows"
         files.look()
         files.switch(False)
         assert (files.now.problem, store.traces()[0].spans) == ("", 2)

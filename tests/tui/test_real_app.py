@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,10 +127,15 @@ def test_a_replay_of_a_sample_is_saved_outside_the_samples_and_keeps_its_service
     with StoreSession([SAMPLES / "refund_desk.otlp.jsonl"]) as session:
         session.load(lambda progress: None, lambda: False)
         job = ReplayJob(trace_id=session.traces()[0].trace_id, rebuild=True)
-        made = [session.replay(job, lambda call: None, lambda: False, stop_here).trace_id for _ in range(2)]
-        assert session.keep(made[0]) == tmp_path / "refund_desk.replay-1.otlp.jsonl"
+        first = session.replay(job, lambda call: None, lambda: False, stop_here).trace_id
+        job = replace(job, trace_id=first)
+        second = session.replay(job, lambda call: None, lambda: False, stop_here).trace_id
+        session.remove(first)
+        kept = session.keep(second)
+        assert kept == tmp_path / "refund_desk.replay-1.otlp.jsonl", "found by way of the replay that was thrown away"
         Library.open().close()
-        assert session.keep(made[1]).is_relative_to(tmp_path / "home"), "there is a library by now"
+        session._kept.clear()
+        assert session.keep(second).is_relative_to(tmp_path / "home"), "there is a library by now"
         assert len({row.service for row in session.traces()}) == 1
 
 

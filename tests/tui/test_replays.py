@@ -16,6 +16,7 @@ from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
 from debugger.tui.screens.trace import TraceScreen
 from runtime.journal import Difference, Question
+from runtime.messages import Call
 from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event, see
 from tests.tui.fake_session import FakeSession, same_report
 
@@ -229,14 +230,8 @@ def test_a_branch_says_how_it_ended_where_that_is_known():
 
 
 def test_a_replay_that_is_asked_for_while_its_state_is_rebuilt_starts_from_that_state():
-    gate = threading.Event()
-
-    class Session(FakeSession):
-        def snapshot(self, trace_id, span_id, anchor):
-            gate.wait(5)
-            return super().snapshot(trace_id, span_id, anchor)
-
-    session = Session()
+    session = FakeSession()
+    session.state_gate = gate = threading.Event()
 
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down")
@@ -264,28 +259,38 @@ def test_a_replay_whose_trace_could_not_be_written_says_so_and_offers_nothing():
     assert session.kept == []
 
 
-def test_a_replay_that_is_planned_too_late_asks_nothing_over_another_page():
+def test_what_comes_too_late_asks_nothing_over_another_page():
     session = FakeSession()
     begun, gate = threading.Event(), threading.Event()
+    call = session.call
 
     def plan(job: ReplayJob, *, priced: bool = False) -> ReplayPlan:
         begun.set()
         assert gate.wait(60)
         return session.the_plan
 
+    def slow_call(trace_id: str, span_id: str) -> Call:
+        begun.set()
+        assert gate.wait(60)
+        return call(trace_id, span_id)
+
     session.plan = plan  # type: ignore[method-assign]
 
     async def scene(desk: Desk) -> None:
-        await desk.press("enter")
-        desk.app.post_message(key_event("r"))
-        await desk.until(begun.is_set)
-        desk.app.post_message(key_event("question_mark"))
-        await desk.until(lambda: isinstance(desk.app.screen, HelpScreen))
-        gate.set()
-        await desk.settle()
-        assert isinstance(desk.app.screen, HelpScreen)
-        await desk.press("escape")
-        assert isinstance(desk.app.screen, TraceScreen), "nor does it come up later"
+        await desk.press("enter", "m")
+        session.call = slow_call  # type: ignore[method-assign]
+        for key in "rE":
+            begun.clear()
+            gate.clear()
+            desk.app.post_message(key_event(key))
+            await desk.until(begun.is_set)
+            desk.app.post_message(key_event("question_mark"))
+            await desk.until(lambda: isinstance(desk.app.screen, HelpScreen))
+            gate.set()
+            await desk.settle()
+            assert isinstance(desk.app.screen, HelpScreen)
+            await desk.press("escape")
+            assert isinstance(desk.app.screen, TraceScreen), "nor does it come up later"
         # What the recording cannot answer is shown with what differs, as text.
         near = Difference(part="message", path="messages[1]", recorded="check Lyon", actual="check \x1b[2JNice")
         desk.app.push_screen(AskScreen(Question(kind="llm", name="m", call_id="x", reason="new", request=[],

@@ -14,7 +14,7 @@ from ..exporting import SUFFIXES, ExportJob, What
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, Run, key_for
 from .editor import EditorScreen
-from .files import path_problem
+from .files import NoFileNameError, file_named
 
 _SAID: dict[What, str] = {
     "trace": "the spans as OTLP JSON, which every reader of OpenTelemetry opens",
@@ -87,12 +87,11 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def action_done(self) -> None:
         """Write; where the file is there, only when asked once more."""
-        text = self.area.text.strip()
-        problem = path_problem(text)
-        if problem:
-            self._draw(problem)
+        try:
+            path = file_named(self.area.text.strip())
+        except NoFileNameError as fault:
+            self._draw(fault.message)
             return
-        path = Path(text).expanduser()
         is_again = self.job.overwrites and self.job.path == path
         self.job = replace(self.job, path=path, redaction=_REDACTIONS[self._redaction][0], overwrites=True)
         if path.exists() and not is_again:

@@ -10,19 +10,31 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from ...analysis.text import one_line
+from ...errors import DebuggerError
 from ..keymap import bindings
 from ..widgets.drawn import OneLine, Run
 from .editor import EditorScreen
 
 
-def path_problem(text: str) -> str:
-    """Why a text cannot name a file to be written; empty where it can."""
+class NoFileNameError(DebuggerError):
+    """A text names no file that can be written; the message says why, as a sentence."""
+
+
+def file_named(text: str) -> Path:
+    """The file that is to be written. Raises: NoFileNameError."""
     if not text or "\n" in text:
-        return "A file needs a name of one line."
-    path = Path(text).expanduser()
-    if path.is_dir():
-        return "That is a folder."
-    return "" if path.parent.is_dir() else f"There is no folder {path.parent}."
+        raise NoFileNameError("A file needs a name of one line.")
+    try:
+        path = Path(text).expanduser()
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+    except (OSError, RuntimeError) as fault:  # too long, in a folder that is not the user's, of a user who is unknown
+        why = fault.strerror if isinstance(fault, OSError) else str(fault).rstrip(".")
+        raise NoFileNameError(f"No file can be written there: {why}.") from fault
+    if is_folder:
+        raise NoFileNameError("That is a folder.")
+    if not has_folder:
+        raise NoFileNameError(f"There is no folder {path.parent}.")
+    return path
 
 
 class FileScreen(EditorScreen[tuple[Path, bool] | None]):
@@ -57,16 +69,16 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
 
     def action_done(self) -> None:
         """Write; where the file is there, only when asked once more."""
-        text = self.area.text.strip()
-        path = Path(text).expanduser()
-        problem = path_problem(text)
-        if not problem and path.suffix not in self._endings:
-            problem = f"The name has to end in {', '.join(self._endings)}."
-        if not problem and path.exists() and self._warned != path:
+        try:
+            path = file_named(self.area.text.strip())
+        except NoFileNameError as fault:
+            self._say(fault.message)
+            return
+        if path.suffix not in self._endings:
+            self._say(f"The name has to end in {', '.join(self._endings)}.")
+        elif path.exists() and self._warned != path:
             self._warned = path
-            problem = f"{path.name} is there already; the same key again replaces it."
-        if problem:
-            self._say(problem)
+            self._say(f"{path.name} is there already; the same key again replaces it.")
         else:
             self.dismiss((path, self._warned == path))
 

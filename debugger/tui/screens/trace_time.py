@@ -370,6 +370,9 @@ class TraceTime(TraceBase):
         if not choices:
             self.say("Model calls and tool calls can be changed; this span is neither, or its content is not there.")
             return
+        if not self.is_current:
+            # As for the question: what the user types now is meant for another page.
+            return
 
         def go_on(edits: tuple[Edit, ...] | None) -> None:
             if edits is not None:

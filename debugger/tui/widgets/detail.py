@@ -27,13 +27,13 @@ Place: TypeAlias = tuple[int, frozenset[str], frozenset[tuple[str, int]]]
 class TabLine(OneLine):
     """The tabs; a click chooses one."""
 
-    def on_click(self, event: events.Click) -> None:
-        """Choose the tab that was clicked."""
+    async def on_click(self, event: events.Click) -> None:
+        """Choose the tab that was clicked, whatever key chooses it."""
         at = 0
         for tab in TABS:
             at += width_of(_label(tab, tab))
             if event.x < at:
-                self.app.simulate_key(str(TABS.index(tab) + 1))
+                await self.run_action(f"screen.tab({tab!r})")
                 return
 
 
