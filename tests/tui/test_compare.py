@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from debugger.tui.screens.compare import CompareScreen
 from runtime.messages import Call, Message, TextPart
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import HANG_S, NARROW, WIDE, Desk, drive
 from tests.tui.fake_session import FakeSession
 
 
@@ -14,8 +15,10 @@ class TwoTraces(FakeSession):
     """The second trace has an answer of another model, with an escape and a markup tag, and lacks the last call."""
 
     broken = False
+    read = threading.Event()
 
     def calls(self, trace_id: str, *_: object) -> list[Call]:
+        assert self.read.wait(HANG_S)
         if self.broken:
             raise OSError("the disk is gone")
         calls = super().calls(trace_id)
@@ -45,14 +48,22 @@ def test_two_marked_traces_are_compared_and_the_first_difference_is_in_view():
         await desk.press("N", "f")
         assert screen.calls.row_total == 2
         left, right = screen.left, screen.right
-        await desk.press("s")
+        session.read.clear()
+        await desk.pilot.press("s")
+        await desk.until(lambda: "comparing…" in desk.screen)
+        assert screen.calls.row_total == 0, "the rows of the other order are not taken for those of this one"
+        session.read.set()
+        await desk.settle()
         assert (screen.left, screen.right) == (right, left)
+        assert screen.calls.row_total == 2
         await desk.press("enter", "escape")
         assert screen.focused is screen.calls
         await desk.press("escape")
         assert "✓" in desk.screen, "the marks are still there"
 
-    drive(TwoTraces(), scene, NARROW)
+    session = TwoTraces()
+    session.read.set()
+    drive(session, scene, NARROW)
 
 
 def test_what_cannot_be_read_or_compared_is_said():
@@ -61,8 +72,13 @@ def test_what_cannot_be_read_or_compared_is_said():
         assert not isinstance(desk.app.screen, CompareScreen), "one trace alone cannot be compared"
         await desk.press("space", "c")
         assert "the disk is gone" in desk.screen
-        await desk.press("n", "f", "escape", "escape")
+        await desk.press("n", "f")
+        session.broken = False
+        await desk.press("s")
+        assert "not compared" not in desk.screen
+        await desk.press("escape", "escape")
 
     session = TwoTraces()
+    session.read.set()
     session.broken = True
     drive(session, scene, WIDE)

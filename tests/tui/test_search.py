@@ -382,7 +382,11 @@ def test_only_the_matches_stay_when_the_trace_goes_on():
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert screen.timeline.shows_only_matches
-        await desk.press("f")
+        await desk.press("m")
+        screen._open.ask(screen.row.trace_id)
+        await desk.settle()
+        assert not screen.timeline.shows_only_matches, "a jump to a hidden span had shown everything"
+        await desk.press("f", "f")
         screen._open.ask(screen.row.trace_id)
         await desk.settle()
         assert not screen.timeline.shows_only_matches

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
+from debugger.analysis.playhead import StateView
 from debugger.errors import QueryCancelledError
+from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
 from tests.support.repo import ROOT
-from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event
-from tests.tui.fake_session import FakeSession
+from tests.tui.driver import HANG_S, NARROW, WIDE, Desk, drive, key_event
+from tests.tui.fake_session import FakeSession, span_row
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
 
@@ -168,3 +171,31 @@ def test_where_no_agent_runs_yet_the_playhead_begins_at_the_first_state_and_a_re
 
     with StoreSession([ROOT / "sample_traces" / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)
+
+
+def test_a_state_of_a_trace_that_went_on_meanwhile_is_not_the_last_word():
+    session = FakeSession()
+    session.is_library = True
+    gate, state = threading.Event(), session.state
+
+    def held(trace_id: str, position: int, since: int | None) -> StateView:
+        assert gate.wait(HANG_S)
+        return state(trace_id, position, since)
+
+    session.state = held  # type: ignore[method-assign]
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down")
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        desk.app.post_message(key_event("right_square_bracket"))
+        await desk.until(lambda: "track" in session.asked)
+        session.span_rows.append(span_row(13, 1, "tool", "late", 4202, 4208))
+        session.rows[0] = structs.replace(session.rows[0], spans=13)
+        session.has_changed.set()
+        await desk.until(lambda: len(screen.timeline.forest) == 13)
+        gate.set()
+        await desk.settle()
+        assert "event 2 of 26" in desk.screen
+
+    drive(session, scene)

@@ -107,6 +107,11 @@ class CompareScreen(PinningScreen):
         self._ask()
 
     def _ask(self) -> None:
+        self.comparison, self._has_failed = None, False
+        self.calls.clear()
+        self.detail.show(Document())
+        self.draw_header()
+        self._draw_totals()
         self._reading.begin(shown_in(self.detail), at_once=False)
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
@@ -199,9 +204,6 @@ class CompareScreen(PinningScreen):
     def action_swap(self) -> None:
         """Exchange the sides."""
         self.left, self.right = self.right, self.left
-        self.comparison = None
-        self.draw_header()
-        self._draw_totals()
         self._ask()
 
     def action_back(self) -> None:

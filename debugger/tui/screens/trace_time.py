@@ -67,6 +67,8 @@ class StateQuestion:
 class StateAnswer:
     """A state, and what can be done from it."""
 
+    row: TraceRow
+    """The trace as it was when its events were read."""
     track: Track
     state: StateView
     cut: Cut | None
@@ -89,6 +91,8 @@ class TraceTime(TraceBase):
         self.mark: int | None = None
         """The marked event."""
         self._track: Track | None = None
+        self._tracked: TraceRow | None = None
+        """The trace as it was when it had these events."""
         self._state: StateView | None = None
         self._replay_waits = False
         self._words = ""
@@ -222,10 +226,12 @@ class TraceTime(TraceBase):
         self._restore.ask(question)
 
     def _find_state(self, question: StateQuestion) -> StateAnswer:
-        trace_id, position, cut = self.row.trace_id, question.position, question.cut
+        row, position, cut = self.row, question.position, question.cut
+        trace_id = row.trace_id
         self._session.prepare(trace_id, self._reading.tell)
         self._reading.tell("state", 1)
-        track = self._track or self._session.track(trace_id)
+        known = self._track if self._tracked is row else None
+        track = known or self._session.track(trace_id)
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
@@ -237,7 +243,8 @@ class TraceTime(TraceBase):
             cut = Cut(found[0], found[1], self._span_name(found[0]))
         if cut is not None and (question.cut is not None or len(track) <= _PLANNED):
             plan = self._session.plan(self._job(cut))
-        return StateAnswer(track=track, state=state, cut=cut, document=self._document(question, track, state, plan))
+        document = self._document(question, track, state, plan)
+        return StateAnswer(row=row, track=track, state=state, cut=cut, document=document)
 
     def _first_position(self, track: Track, span_id: str) -> int:
         """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
@@ -260,14 +267,17 @@ class TraceTime(TraceBase):
 
     def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
         self._end_reading()
-        self._track, self._state, self.cut = answer.track, answer.state, answer.cut
+        self._track, self._tracked, self._state, self.cut = answer.track, answer.row, answer.state, answer.cut
         self.position = answer.state.position
         self.detail.put({"snapshot": answer.document})
         self.query_one(PlayheadLine).add_class("-open")
         self._draw_playhead(answer.state.summary)
         if question.cut is not None:
             self.focus_pane(self.detail.view)
-        if self._replay_waits:
+        if answer.row is not self.row:
+            # The trace went on while it was read: its events, and with them the playhead's way, are others by now.
+            self._restore.ask(replace(question, since=None, is_marked=False))
+        elif self._replay_waits:
             self._replay_waits = False
             self.action_replay()
 

@@ -10,6 +10,7 @@ from ...analysis.rhythm import next_in
 from ...analysis.text import duration, fit
 from .drawn import Drawable, Drawn, Run, key_for
 
+_READING = "Reading both traces…"
 _TOOK = 9
 _PARTS, _MOST_PARTS = 24, 40
 _WIDE = 70
@@ -28,13 +29,19 @@ class CompareList(Drawn):
         self.only = False
         """Only calls that differ are shown."""
         self._differing: tuple[int, ...] = ()
-        self.empty_text = "Reading both traces…"
+        self.empty_text = _READING
 
     def show(self, comparison: Comparison) -> None:
         """Show a comparison, with the cursor on its first difference."""
         self._all = comparison.rows
         self.empty_text = "Neither trace has a call."
         self._arrange(None)
+
+    def clear(self) -> None:
+        """Show nothing while the traces are read."""
+        self._all = ()
+        self._arrange(None)
+        self.empty_text = _READING
 
     def toggle_only(self) -> None:
         """Show only what differs, or everything again; the cursor stays on its call."""
