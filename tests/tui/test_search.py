@@ -159,6 +159,8 @@ def test_jumps():
             for name in expected:
                 await desk.press(key)
                 assert name in desk.cursor, key
+            said = {"x": "This is the only span in error.", "w": "No agent comes after this: on from the first of 2."}
+            assert said.get(key, "") in desk.screen
             await desk.press("home")
 
     drive(FakeSession(), scene, NARROW)

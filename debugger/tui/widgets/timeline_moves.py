@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from ...analysis.rhythm import Rhythm, Trail, next_failure, next_in, next_sibling
+from ...analysis.rhythm import Rhythm, Trail, failure_is_round, next_failure, next_in, next_sibling
 from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
@@ -85,27 +85,43 @@ class TimelineMoves(Drawn):
 
     # Jumps.
 
-    def jump(self, places: Sequence[int], step: int, *, stay: bool = False) -> bool:
-        """Go to the next or previous of some spans, round the end; False when there is none.
+    def jump(self, places: Sequence[int], step: int, what: str, *, stay: bool = False) -> bool:
+        """Go to the next or previous of some spans, round the end, which is said; False when there is none.
 
-        With ``stay`` the cursor stays where it is on one of them already.
+        Args:
+            places: indices of the spans, ascending.
+            step: 1 or -1.
+            what: what one of them is called.
+            stay: the cursor stays where it is on one of them already.
         """
         to = next_in(places, self.index - stay, step)
         if to is not None:
-            self.go_to(to)
+            is_round = (to < self.index) if step > 0 else (to > self.index)
+            self._land(to, what, len(places), step, is_round=is_round, is_same=to == self.index and not stay)
         return to is not None
+
+    def _land(self, to: int, what: str, total: int, step: int, *, is_round: bool, is_same: bool) -> None:
+        """Go to a span, and say where the jump went round the end or could lead nowhere else."""
+        if is_same:
+            self.post_message(self.Said(f"This is the only {what}."))
+        elif is_round:
+            side, end = ("after", "first") if step > 0 else ("before", "last")
+            self.post_message(self.Said(f"No {what} comes {side} this: on from the {end} of {total:,}."))
+        self.go_to(to)
 
     def action_jump_kind(self, kind: str, step: int) -> None:
         """Go to the next or previous call of a kind, or span in error."""
+        what = {"error": "span in error", "llm": "model call", "tool": "tool call"}.get(kind, kind)
         if kind == "error":
             to = next_failure(self.forest, self.index, step)
             if to is not None:
-                self.go_to(to)
+                is_round = failure_is_round(self.forest, self.index, to, step)
+                total = len(self.forest.failures)
+                self._land(to, what, total, step, is_round=is_round, is_same=to == self.index)
             is_there = to is not None
         else:
-            is_there = self.jump(self.rhythm.kinds.get(kind, ()), step)
+            is_there = self.jump(self.rhythm.kinds.get(kind, ()), step, what)
         if not is_there:
-            what = {"error": "span in error", "llm": "model call", "tool": "tool call"}.get(kind, kind)
             self.post_message(self.Said(f"There is no {what} in this trace."))
 
     def action_sibling(self, step: int) -> None:
@@ -124,7 +140,7 @@ class TimelineMoves(Drawn):
         if len(places) < 2:
             self.post_message(self.Said("No other span has this name."))
         else:
-            self.jump(places, step)
+            self.jump(places, step, "span of this name")
 
     def action_history(self, step: int) -> None:
         """Back to where the cursor jumped from, or forth again."""
