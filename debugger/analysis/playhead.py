@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -53,6 +54,10 @@ class Track:
             if self.edges[at]:
                 return self.span_ids[at], "before" if self.edges[at] == 1 else "after"
         return None
+
+    def at(self, moment: int) -> int:
+        """The last event up to a moment, else the first one. Where clocks disagree, one near by."""
+        return max(bisect_right(self.times, moment) - 1, 0)
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

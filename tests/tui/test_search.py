@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec import structs
+from textual import events
 from textual.events import Paste
 
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
+from debugger.tui.widgets.minimap import Minimap
+from debugger.tui.widgets.ruler import Ruler
 from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import NARROW, Desk, Typed, drive, see
 from tests.tui.fake_session import FakeSession, span_row
@@ -231,6 +235,48 @@ def test_the_minimap_takes_clicks_and_the_wheel():
         assert timeline.view.start > start
         await desk.press("0")
         assert timeline.view == timeline.axis
+        minimap, ruler = desk.app.screen.query_one(Minimap), desk.app.screen.query_one(Ruler)
+        held = [minimap.moment_at(x) for x in (20, 50)]
+        await desk.pilot.mouse_down(minimap, offset=(50, 0))
+        await desk.pilot.mouse_up(minimap, offset=(20, 0))
+        assert [timeline.view.start, timeline.view.end] == held, "what was drawn over is shown"
+        x = desk.line("call").index("took") + 20
+        under = ruler.moment_at(x)
+        for turn in (events.MouseScrollUp, events.MouseScrollUp, events.MouseScrollDown):
+            ruler.post_message(wheel(turn, ruler, x))
+        await desk.settle()
+        assert timeline.view.length == pytest.approx((held[1] - held[0]) / 2, abs=4)
+        assert ruler.moment_at(x) == pytest.approx(under, abs=timeline.view.length // 20), "it stays under the mouse"
+        before = timeline.view
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, shift=True))
+        await desk.settle()
+        assert timeline.view.start > before.start
+        assert timeline.view.length == before.length
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, ctrl=True))
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, ctrl=True))
+        await desk.settle()
+        assert timeline.view.length == pytest.approx(4 * before.length, abs=8)
+
+    drive(FakeSession(), scene)
+
+
+def wheel(kind, widget, x, **held: bool):
+    keys = {"shift": False, "meta": False, "ctrl": False} | held
+    return kind(widget, x=x, y=0, delta_x=0, delta_y=0, button=0, **keys)
+
+
+def test_a_click_on_the_sign_before_a_span_folds_it():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        timeline = desk.app.screen.timeline
+        before = len(timeline.row_indices)
+        sign = desk.cursor.index("▾")
+        await desk.pilot.click(timeline, offset=(sign, 0))
+        assert len(timeline.row_indices) == 1
+        await desk.pilot.click(timeline, offset=(sign, 0))
+        assert len(timeline.row_indices) == before
+        await desk.pilot.click(timeline, offset=(sign + 4, 2))
+        assert (len(timeline.row_indices), timeline.cursor) == (before, 2), "elsewhere it moves the cursor"
 
     drive(FakeSession(), scene)
 

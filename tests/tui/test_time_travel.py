@@ -12,6 +12,7 @@ from debugger.analysis.playhead import StateView
 from debugger.errors import QueryCancelledError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
+from debugger.tui.widgets.ruler import Ruler
 from tests.support.repo import ROOT
 from tests.tui.driver import HANG_S, NARROW, WIDE, Desk, drive, key_event
 from tests.tui.fake_session import FakeSession, span_row
@@ -153,6 +154,30 @@ def test_the_mouse_moves_the_playhead():
         await desk.pilot.click("#playhead", offset=(line.index("─") + 10, 0))
         await desk.settle()
         assert "event 2 of 24" not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_the_ruler_is_clicked_and_drawn_along_to_move_the_playhead():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        ruler = desk.app.screen.query_one(Ruler)
+        _, left, cells = ruler.time_cells()
+        await desk.pilot.click(ruler, offset=(left - 4, 0))
+        await desk.settle()
+        assert desk.app.screen.position is None, "beside the times a click means nothing"
+        await desk.pilot.click(ruler, offset=(left + cells // 2, 0))
+        await desk.settle()
+        middle = desk.app.screen.position
+        assert f"event {middle + 1} of 24" in desk.screen, "also where the playhead was not used before"
+        assert "┃" in desk.line(" took ")
+        await desk.pilot.mouse_down(ruler, offset=(left + cells // 2, 0))
+        await desk.pilot.hover(ruler, offset=(left + cells // 4, 0))
+        await desk.settle()
+        assert desk.app.screen.position < middle, "it follows the mouse"
+        await desk.pilot.mouse_up(ruler, offset=(left + cells - 1, 0))
+        await desk.settle()
+        assert desk.app.screen.position > middle
 
     drive(FakeSession(), scene)
 

@@ -57,6 +57,8 @@ class StateQuestion:
     cut: Cut | None = None
     span_id: str | None = None
     """Take the start of this span."""
+    moment: int | None = None
+    """Take the last event up to this moment."""
     since: int | None = None
     """Where the last state that was shown, or the marked one, is."""
     is_marked: bool = False
@@ -192,6 +194,14 @@ class TraceTime(TraceBase):
         self._draw_playhead("")
         self._ask(StateQuestion(position=position, since=self._shown_at))
 
+    def go_to_moment(self, moment: int) -> None:
+        """Move the playhead to the last event up to a moment, also where it was not used yet."""
+        if self._track is None:
+            if not self._restore.is_awaited:
+                self._ask(StateQuestion(moment=moment))
+        elif (to := self._track.at(moment)) != self.position:
+            self.go_to_event(to)
+
     def action_mark(self) -> None:
         """Mark the state that is shown; where another one is marked, show what differs."""
         if self.position is None:
@@ -235,8 +245,9 @@ class TraceTime(TraceBase):
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
-            assert question.span_id is not None
-            position = self._first_position(track, question.span_id)
+            moment = question.moment
+            position = track.span_ids.index(question.span_id or "") if moment is None else track.at(moment)
+            position = self._first_position(position)
         state = self._session.state(trace_id, position, question.since)
         plan = None
         if cut is None and (found := track.cut_of(position)) is not None:
@@ -246,9 +257,8 @@ class TraceTime(TraceBase):
         document = self._document(question, track, state, plan)
         return StateAnswer(row=row, track=track, state=state, cut=cut, document=document)
 
-    def _first_position(self, track: Track, span_id: str) -> int:
-        """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
-        position = track.span_ids.index(span_id)
+    def _first_position(self, position: int) -> int:
+        """The event itself; before all agents the next one at which there is a state, so that the way goes on."""
         try:
             self._session.state(self.row.trace_id, position, None)
         except NoFrameError as none:

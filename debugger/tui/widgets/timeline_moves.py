@@ -8,13 +8,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from textual import events
 from textual.message import Message
 
 from ...analysis.rhythm import Rhythm, Trail, failure_is_round, next_failure, next_in, next_sibling
-from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
+from ...analysis.timeline import Axis, middle_of, panned, window, zoomed, zoomed_at
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
 from .drawn import Drawn, key_for
+
+WHEEL = 0.1
+"""The part of the window that one turn of the wheel moves it by."""
 
 
 class TimelineMoves(Drawn):
@@ -193,6 +197,56 @@ class TimelineMoves(Drawn):
         end = span.end_unix_nano if span.end_unix_nano is not None else self.axis.end
         self.set_view(window(self.axis, span.start_unix_nano, max(end, span.start_unix_nano + 1), margin=True))
         self.post_message(self.Zoomed())
+
+    def point_at(self, moment: int) -> None:
+        """Show the time around a moment; where all is in view, a quarter of it."""
+        if self.axis is not None and self.view is not None:
+            factor = 0.25 if self.view == self.axis else 1
+            self.set_view(zoomed(self.axis, self.view, factor, moment))
+            self.post_message(self.Zoomed())
+
+    def sweep(self, start: int, end: int) -> None:
+        """Show just a stretch of time."""
+        if self.axis is not None:
+            self.set_view(window(self.axis, start, max(end, start + 1)))
+            self.post_message(self.Zoomed())
+
+    def zoom_at(self, moment: int, *, is_in: bool) -> None:
+        """Show less or more time; the moment stays where it is on the screen."""
+        if self.axis is not None and self.view is not None:
+            self.set_view(zoomed_at(self.axis, self.view, 0.5 if is_in else 2, moment))
+            self.post_message(self.Zoomed())
+
+    def moment_at(self, x: int) -> int | None:
+        """The moment that a cell shows; None where it shows none."""
+        raise NotImplementedError
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """With ctrl zoom in, with shift to what was earlier; alone it scrolls the rows."""
+        self._turn_wheel(event, is_up=True)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """With ctrl zoom out, with shift to what comes later; alone it scrolls the rows."""
+        self._turn_wheel(event, is_up=False)
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """To what was earlier."""
+        self.action_pan(-WHEEL)
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """To what comes later."""
+        self.action_pan(WHEEL)
+
+    def _turn_wheel(self, event: events.MouseEvent, *, is_up: bool) -> None:
+        moment = self.moment_at(event.x) if event.ctrl else None
+        if moment is not None:
+            self.zoom_at(moment, is_in=is_up)
+        elif event.shift:
+            self.action_pan(-WHEEL if is_up else WHEEL)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
     def action_pan(self, share: float) -> None:
         """Show earlier or later time."""
