@@ -35,6 +35,12 @@ class DebuggerError(Exception):
         super().__init__(message)
 
 
+def install_hint(*extras: str) -> str:
+    """How optional packages are installed, also from a checkout, of which no package index knows."""
+    names = ",".join(extras)
+    return f"pip install 'retrospan[{names}]', or in a checkout pip install '.[{names}]'"
+
+
 class UnreadableInputError(DebuggerError):
     """Nothing could be read from the input; the message says what is there instead."""
 
@@ -242,4 +248,4 @@ class NoGrpcError(ReceiverError):
     """gRPC was asked for, and its package is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("gRPC needs the package grpcio", hint="pip install 'retrospan[grpc]'")
+        super().__init__("gRPC needs the package grpcio", hint=install_hint("grpc"))

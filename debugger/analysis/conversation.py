@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from runtime.messages import (
     BlobPart,
@@ -117,7 +118,7 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
     for i, shown in enumerate(view.messages):
         if shown.place == "output" and (i == 0 or view.messages[i - 1].place == "input"):
             out.heading("answer", *_finish(call))
-        _message(out, f"m{i}", shown)
+        _message(out, f"{'i' if shown.place == 'input' else 'o'}{i}", shown)
     _plain_values(out, call)
     if not view.messages and call.kind == "llm":
         out.gap()
@@ -127,6 +128,14 @@ def document_of(view: Conversation, marks: Sequence[TreeMark] = ()) -> Document:
         out.line(Piece("No convention that Retrospan reads describes this span: what it means is not known. ", "dim"),
                  Piece("2", "key"), Piece(" (Attributes) shows all that was recorded of it.", "dim"))  # fmt: skip
     return out.document(one_line(call.name))
+
+
+_GIVEN: Final = re.compile(r"(t\d+\.)?(i\d.*|a|arguments|input)")
+
+
+def is_given(key: str | None) -> bool:
+    """Whether a block, here or of the thread, shows what a call was given rather than what it gave."""
+    return key is not None and _GIVEN.fullmatch(key) is not None
 
 
 def _head(out: Builder, view: Conversation) -> None:
@@ -197,7 +206,7 @@ def _settings(out: Builder, call: Call) -> None:
         out.line(Piece("parameters ", "dim"), *shown, hang=11)
     if call.output_schema is not None:
         out.folded("schema", Line((Piece("answer must fit ", "dim"), Piece("a JSON schema"))),
-                   json_lines(call.output_schema, 2))  # fmt: skip
+                   json_lines(call.output_schema, 2), "its definition")  # fmt: skip
     tools = call.tool_definitions
     if not tools:
         return
@@ -208,7 +217,8 @@ def _settings(out: Builder, call: Call) -> None:
         lines.append(Line((told(tool.name, "tool", before="▲ "), about), 2, 2))
         if tool.parameters:
             lines.extend(json_lines(tool.parameters, 4))
-    out.folded("tools", Line((Piece("tools offered ", "dim"), *names), 0, 14), lines)
+    out.folded("tools", Line((Piece("tools offered ", "dim"), *names), 0, 14), lines,
+               plural(len(tools), "tool definition"))  # fmt: skip
 
 
 def _title(call: Call) -> str:
@@ -277,7 +287,7 @@ def value_lines(out: Builder, key: str, name: str, value: Json, indent: int) -> 
     if isinstance(parsed, str):
         out.text(key, parsed, indent=indent, first=(Piece(name, "tool"),))
     elif len(lines) == 1:
-        out.line(Piece(name, "tool"), *lines[0].pieces, indent=indent, hang=2)
+        out.body(key, [Line((Piece(name, "tool"), *lines[0].pieces), indent, 2)])
     else:
         out.title(Piece(name, "tool"), indent=indent)
         out.body(key, lines, Original(parsed))
@@ -320,7 +330,7 @@ def _named(out: Builder, key: str, name: Piece, value: Json, call_id: str | None
     if isinstance(parsed, str):
         out.text(key, parsed, indent=2, first=(name, told(call_id, "dim", after="  ")) if call_id else (name,))
     elif len(lines) == 1:
-        out.line(name, *lines[0].pieces, tail, indent=2)
+        out.body(key, [Line((name, *lines[0].pieces, tail), 2)])
     else:
         out.line(name, tail, indent=2)
         out.body(key, lines, Original(parsed))

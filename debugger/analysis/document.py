@@ -123,6 +123,8 @@ class Block:
     """Lines that show while folded; None for a block that does not fold."""
     source: Original | None = None
     """What the lines show, where they show one value."""
+    what: str = ""
+    """What is hidden while it is folded, where "more lines" would say too little."""
 
     @property
     def folds(self) -> bool:
@@ -209,11 +211,11 @@ class Builder:
         made = tuple(part for line in lines for part in _chunks(line))
         self.blocks.append(Block(key=key, lines=made, shown=fold_at(made), source=source))
 
-    def folded(self, key: str, head: Line, lines: Sequence[Line]) -> None:
-        """Add lines as a block of their own of which only the head shows, however few there are."""
+    def folded(self, key: str, head: Line, lines: Sequence[Line], what: str = "") -> None:
+        """Add lines as a block of their own of which only the head and a word for the rest show, however few."""
         self.close()
         made = tuple(part for line in (head, *lines) for part in _chunks(line))
-        self.blocks.append(Block(key=key, lines=made, shown=1))
+        self.blocks.append(Block(key=key, lines=made, shown=1, what=what))
 
     def add(self, block: Block) -> None:
         """Add a block of another document; plain lines join the open block."""
@@ -289,8 +291,9 @@ def unfolded(
         else:
             out.extend([(line, block.key, i) for i, line in enumerate(lines)])
         if is_cut:
-            hidden = plural(len(block.lines) - len(lines), "more line")
-            said = Line((Piece(f"▾ {hidden} ({key} shows them)", "fold"),), block.lines[0].indent)
+            hidden = len(block.lines) - len(lines)
+            what = f"▸ {block.what}, {plural(hidden, 'line')}" if block.what else f"▾ {plural(hidden, 'more line')}"
+            said = Line((Piece(f"{what} ({key} shows them)", "fold"),), block.lines[0].indent)
             out.append((said, block.key, -1))
         elif block.folds:
             out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key, -1))

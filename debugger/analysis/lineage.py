@@ -62,7 +62,12 @@ class Lineage:
 
 
 def lineage_of(
-    places: Places, phrase: str, span_id: str | None = None, cancelled: Callable[[], bool] = lambda: False
+    places: Places,
+    phrase: str,
+    span_id: str | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    *,
+    is_given: bool = False,
 ) -> Lineage:
     """Follow a phrase back.
 
@@ -72,11 +77,12 @@ def lineage_of(
         span_id: where to begin: the span's own answer, else what it was given. None begins at the last place of the
             trace that holds it.
         cancelled: asked now and then.
+        is_given: begin with what the span was given, and only else with its answer.
 
     Raises: QueryCancelledError: it was cancelled.
     Cost: one search through all texts of the trace, then a few texts for each step; call it in a worker.
     """
-    return _Tracker(places, phrase, cancelled).run(span_id)
+    return _Tracker(places, phrase, cancelled).run(span_id, is_given=is_given)
 
 
 class _Tracker:
@@ -91,11 +97,11 @@ class _Tracker:
         self._holding: dict[str, list[int]] = {}
         """For each text that is followed the places that hold it, in the order of time."""
 
-    def run(self, span_id: str | None) -> Lineage:
+    def run(self, span_id: str | None, *, is_given: bool) -> Lineage:
         if not self._asked.text:
             return Lineage("", (), "absent")
         call = None if span_id is None else self._places.by_span.get(span_id)
-        first = None if call is None else self._begin(call)
+        first = None if call is None else self._begin(call, is_given=is_given)
         if first is None:
             last = self._everywhere()
             first = self._check(last[-1], "start") if last else None
@@ -167,11 +173,12 @@ class _Tracker:
 
     # Where it can have come from.
 
-    def _begin(self, call: int) -> Step | None:
-        """Where a span has it: in what it gave, else in what it was given."""
+    def _begin(self, call: int, *, is_given: bool) -> Step | None:
+        """Where a span has it: in what it gave, else in what it was given, or the other way round."""
         own = [self._places.places[at] for at in self._places.of_call.get(call, ())]
-        given = [p.number for p in own if not p.comes_out]
-        order = [*(p.number for p in own if p.comes_out), *self._places.inputs(call), *given]
+        given = [*self._places.inputs(call), *(p.number for p in own if not p.comes_out)]
+        gave = [p.number for p in own if p.comes_out]
+        order = [*given, *gave] if is_given else [*gave, *given]
         found = self._first(order, "start")
         return found or self._longest(order, "start")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from runtime.messages import Call
 
@@ -87,8 +89,12 @@ def _step_lines(number: int, step: Step, call: Call, *, is_first: bool) -> list[
     return [Line(tuple(head)), Line((_flat(before), _flat(found, "added"), _flat(after)), 5)]
 
 
+_BREAK: Final = re.compile(r"[ \t]*[\r\n]\s*")
+
+
 def _flat(text: str, style: Style = "") -> Piece:
-    return Piece(visible(text.replace("\t", " ")), style, text)
+    """On one line: where the text breaks, and how far what follows is indented, is of no matter here."""
+    return Piece(visible(_BREAK.sub(" ", text).replace("\t", " ")), style, text)
 
 
 def _end(out: Builder, lineage: Lineage) -> None:

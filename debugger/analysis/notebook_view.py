@@ -9,7 +9,8 @@ from .document import Builder, Document, Line, Piece, told, told_lines
 from .markdown import NoteLike
 from .text import clock
 
-_SIGNS = {"span": "◆", "text": "»", "lineage": "↑", "page": "▣", "note": "✎"}
+_WORDS = {"lineage": "trail"}
+"""What a kind is called where that is another word."""
 
 
 class KeptNote(NoteLike, Protocol):
@@ -24,7 +25,7 @@ def notebook_document(notes: Iterable[KeptNote], pins: str = "P", writes: str = 
     out = Builder()
     for note in notes:
         head = (
-            Piece(f"{_SIGNS.get(note.kind, '·')} ", "key"),
+            Piece(f"{_WORDS.get(note.kind, note.kind)}  ", "key"),
             told(note.title, "strong"),
             Piece(f"  {clock(note.made_unix_nano)}", "dim"),
             told(note.span_id, "dim", before="  span ") if note.span_id else Piece(""),

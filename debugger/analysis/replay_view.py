@@ -218,7 +218,16 @@ def _outputs(out: Builder, report: ReplayReport) -> None:
     out.body("outputs", diff_lines(diff_text(report.recorded_output), diff_text(report.output), 2))
 
 
-def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -> Document:
+def waiting_document(where: str) -> Document:
+    """What the dialog before a replay says while the plan from another place is worked out."""
+    out = Builder()
+    out.line(Piece("from       ", "dim"), Piece(where), hang=11)
+    out.gap()
+    out.line(Piece("Working out what a replay from there would do…", "dim"))
+    return out.document()
+
+
+def question_document(plan: ReplayPlan, where: str, job: ReplayJob) -> Document:
     """What the dialog before a replay says: what runs, from where, whether it is trusted."""
     out = Builder()
     if plan.problem:
@@ -240,7 +249,7 @@ def question_document(plan: ReplayPlan, job: ReplayJob, span_name: str | None) -
     else:
         trust = Piece("! the trace names this program; run it only if you trust where the trace came from", "warning")
     out.line(Piece("           "), trust, hang=11)
-    out.line(Piece("from       ", "dim"), Piece(from_where(job, span_name)), hang=11)
+    out.line(Piece("from       ", "dim"), Piece(where), hang=11)
     out.gap()
     out.text("sentence", plan.sentence)
     _edits(out, plan.edits)

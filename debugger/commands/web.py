@@ -11,7 +11,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 from urllib.parse import urlsplit
 
-from ..errors import DebuggerError
+from ..errors import DebuggerError, install_hint
 from . import screen
 from ._input import port_word
 
@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
             raise
         raise DebuggerError(
             f"the screen in a browser needs the package {missing.name.partition('.')[0].replace('_', '-')}",
-            hint="pip install 'retrospan[web]'",
+            hint=install_hint("web"),
         ) from None
     host = f"[{args.host}]" if ":" in args.host else args.host
     if args.url is None and args.host in ("0.0.0.0", "::"):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from runtime.messages import Call, Usage
 from runtime.snapshot import Snapshot
 
-from ..errors import EditError, EntryPointError, ReplayError
+from ..errors import EditError, EntryPointError, ReplayError, install_hint
 from .choice import Program, find_program, shown
 from .edits import resolve
 from .entry import EntryPoint
@@ -77,7 +77,7 @@ def lacking_sdks(recording: Recording, job: ReplayJob, program: Program) -> Repl
     return (
         ReplayError(
             f"a live replay of this trace needs {' and '.join(lacking)}, not installed here",
-            hint=f"pip install 'retrospan[{','.join(lacking)}]'",
+            hint=install_hint(*lacking),
         )
         if lacking
         else None

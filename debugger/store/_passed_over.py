@@ -18,13 +18,18 @@ PASSED_OVER: Final = " (passed over)"
 _NAMED: Final = 5
 
 
+def is_passed_over(row: IssueRow) -> bool:
+    """Whether an issue is one of such a file."""
+    return row.reason.endswith(PASSED_OVER)
+
+
 def as_one(rows: Iterable[IssueRow]) -> list[IssueRow]:
     """The issues with all files that were passed over in one of them, at the place of the first."""
     out: list[IssueRow] = []
     files: list[IssueRow] = []
     place = 0
     for row in rows:
-        if not row.reason.endswith(PASSED_OVER):
+        if not is_passed_over(row):
             out.append(row)
             continue
         place = place if files else len(out)

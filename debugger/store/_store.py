@@ -292,7 +292,10 @@ class Store:
         A log record without its span is no fault of its file: the span may be loaded later.
         """
         repeated = [repeated_issue(*row) for row in self._database.query("repeated_list")]
-        return [*as_one(self._database.fetch("issue_list", IssueRow)), *repeated, *self._orphans()]
+        return [*self._noted(), *repeated, *self._orphans()]
+
+    def _noted(self) -> list[IssueRow]:
+        return as_one(self._database.fetch("issue_list", IssueRow))
 
     def _orphans(self) -> list[IssueRow]:
         return [

@@ -194,8 +194,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("trace.compare", "c", "compare", "compare", "Compare this replay with its recording, or a recording with "
              "its newest replay"),
         _key("trace.save", "s", "save", "save replay", "Keep this replay: in the library, or in a file beside the "
-             "recording (of a bundled sample: in the present folder); replays that are not saved are gone when "
-             "Retrospan is left"),
+             "recording (one of a bundled sample in the library where there is one, else in the present folder); "
+             "replays that are not saved are gone when Retrospan is left"),
         _key("trace.tab1", "1", "tab('conversation')", "conversation", "Show what the model saw and said"),
         _key("trace.tab2", "2", "tab('attributes')", "attributes", "Show the span as it was recorded"),
         _key("trace.tab3", "3", "tab('snapshot')", "snapshot", "Show the rebuilt state"),
@@ -325,8 +325,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("replay.open", "enter", "open", "open replay", "Open the replay's own trace, once it has ended",
              show=True),
         _key("replay.save", "s", "save", "save", "Keep the replay: in the library, or in a file beside the recording "
-             "(of a bundled sample: in the present folder); replays that are not saved are gone when Retrospan is "
-             "left", show=True),
+             "(one of a bundled sample in the library where there is one, else in the present folder); replays that "
+             "are not saved are gone when Retrospan is left", show=True),
     ],
     "compare": [
         _key("compare.next", "n,x", "difference(1)", "next difference", "Go to the next call that differs", show=True),
@@ -346,8 +346,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
              "recording: stop, or really ask"),
         _key("question.tools", "o", "choose('tools')", "tools", "What happens when a tool call is not in the "
              "recording: stop, or really run it"),
-        _key("question.whole", "w", "whole", "from", "Switch between a replay from the cut that is shown and one of "
-             "the whole trace"),
+        _key("question.whole", "w", "whole", "from", "Where the replay starts: the whole trace, the state that is "
+             "shown, or the span under the cursor"),
         _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
         _key("question.help", "question_mark,f1", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),

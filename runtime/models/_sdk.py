@@ -72,7 +72,8 @@ class Sdk:
         except ImportError as fault:
             raise ModelSetupError(
                 f"the package {self._package!r} cannot be imported ({fault});"
-                f" install it with: pip install 'retrospan[{self._package}]'",
+                f" install it with: pip install 'retrospan[{self._package}]', or in a checkout"
+                f" pip install '.[{self._package}]'",
                 provider=self._provider,
                 type="not_installed",
             ) from fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from debugger.analysis.conversation import conversation, document_of, is_given
 from debugger.analysis.lineage import Lineage, lineage_of
 from debugger.analysis.lineage_view import lineage_view
 from debugger.analysis.phrase import Phrase, Words
@@ -55,6 +56,16 @@ def test_a_phrase_goes_back_over_arguments_and_requests_to_the_user():
         ("first", "message", "given"),
         ("agent", "input", "around"),
     ]
+
+
+def test_what_was_pointed_at_in_the_input_begins_there():
+    steps = lineage_of(PLACES, "azure and still", "second", is_given=True).steps
+    assert [(step.span_id, step.place.kind) for step in steps[:2]] == [("second", "message"), ("weather", "result")]
+    keys = [block.key for block in document_of(conversation(TRACE[4])).blocks if not block.key.startswith("#")]
+    assert [(key, is_given(key)) for key in keys] == [("i0.0", True), ("i1.0", True), ("i2.0", True), ("o3.0", False)]
+    assert [is_given(key) for key in ("t3.i0.1", "t3.a", "arguments", "t3.o0.0", "t3.r", "result", "#3", None)] == [
+        *[True] * 3, *[False] * 5
+    ]  # fmt: skip
 
 
 def test_case_spacing_and_the_way_of_writing_numbers_do_not_matter():

@@ -80,6 +80,9 @@ def test_positions_are_cuts_of_spans(cursor):
         last = max((at for at in cuts if at <= position), default=None)
         cut = track.cut_of(position)
         assert (None if cut is None else cursor.position_of(*cut)) == last
+        if cut is not None and cursor.has_state(at := cursor.position_of(*cut)):
+            changes = snapshot_changes(cursor.at(at), cursor.at(position))
+            assert not [change for change in changes if change.kind == "journal"], "a replay from there has all answers"
         assert track.said(position, "the {name}") != ""
 
 

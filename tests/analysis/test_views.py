@@ -297,6 +297,7 @@ def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
     shown = "\n".join(line.text for line, _, _ in unfolded(document, frozenset()))
     assert 'parameters temperature 0.2 · stop ["x"]' in shown
     assert "tools offered look, go␛" in shown
+    assert "▸ 2 tool definitions, 8 lines (enter shows them)" in shown
     assert "Looks around" not in shown
     assert "answer must fit a JSON schema" in shown
     assert "Looks around" in document.text

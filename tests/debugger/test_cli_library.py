@@ -92,6 +92,7 @@ def test_what_was_loaded_is_read_without_a_path(capsys: pytest.CaptureFixture[st
 
 def test_a_trace_of_the_library_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "load", SAMPLES)
+    assert document(capsys, "sql", "select * from issues", "--json") == [], "the README beside traces is no fault"
     for words in (["show"], ["snapshot"], ["replay"]):
         assert main(words) == 2
         assert "--trace" in capsys.readouterr().err

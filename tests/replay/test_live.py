@@ -125,7 +125,8 @@ def test_a_missing_sdk_is_said_in_one_line_before_the_cost(monkeypatch, capsys, 
     assert said.out == ""
     assert "asks the real model" not in said.err
     assert [line for line in said.err.splitlines() if "not installed" in line or "pip install" in line] == [
-        "retrospan: a live replay of this trace needs openai, not installed here; pip install 'retrospan[openai]'"
+        "retrospan: a live replay of this trace needs openai, not installed here; pip install 'retrospan[openai]', "
+        "or in a checkout pip install '.[openai]'"
     ]
     folder = tmp_path / "several"
     folder.mkdir()

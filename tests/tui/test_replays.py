@@ -88,6 +88,37 @@ def test_the_dialog_follows_its_options():
     assert [job.span_id for job in session.jobs] == [f"{2:016x}", None], "w and w again is the state that is seen"
 
 
+def test_a_replay_starts_from_the_span_under_the_cursor_or_where_the_playhead_stands():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "r")
+        assert "from       the whole trace" in desk.screen
+        await desk.press("w")
+        assert "before the span under the cursor" in desk.screen
+        assert "from       up to the point before get_weather" in desk.screen
+        await desk.press("enter", "escape", "home", "r")
+        assert "w from" not in desk.screen, "nothing lies before the first span"
+
+    session = FakeSession()
+    drive(session, scene, WIDE)
+    assert [(job.span_id, job.anchor) for job in session.jobs] == [(f"{3:016x}", "before")]
+
+
+def test_the_plan_from_another_place_is_waited_for():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "down", "r")
+        desk.app.session.the_plan = replace(desk.app.session.the_plan, problem="nothing had started yet")
+        await desk.press("w")
+        assert "nothing had started yet" in desk.screen
+        assert "m models" not in desk.screen
+        await desk.press("m", "enter", "w")
+        assert "from       the whole trace" in desk.screen, "a place that cannot be replayed from leaves the others"
+        await desk.press("escape")
+
+    session = FakeSession()
+    drive(session, scene, WIDE)
+    assert not session.jobs
+
+
 def test_a_live_replay_without_its_sdk_is_not_started():
     async def scene(desk: Desk) -> None:
         lacking = "this needs openai, not installed here"

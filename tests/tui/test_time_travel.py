@@ -192,7 +192,7 @@ def test_where_no_agent_runs_yet_the_playhead_begins_at_the_first_state_and_a_re
         assert "event 7 of 32: convert_currency is called" in desk.screen
         await desk.press("r")
         assert "up to the point before convert_currency" in desk.screen
-        assert "the cut that is shown" in desk.line("w from")
+        assert "the state that is shown" in desk.line("w from")
 
     with StoreSession([ROOT / "sample_traces" / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

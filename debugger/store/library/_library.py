@@ -19,8 +19,9 @@ import duckdb
 
 from ...errors import LibraryError, NoLibraryError
 from .._database import library_fault
+from .._passed_over import is_passed_over
 from .._store import LoadSummary, Store
-from ..rows import LoadProgress
+from ..rows import IssueRow, LoadProgress
 from ._catalog import Catalog
 from ._compact import compact
 from ._files import READER, Scan, is_there
@@ -70,6 +71,10 @@ class LibraryReader(Store):
         """Goes up when the library has changed: what was derived before may be out of date."""
         self._segments.refresh()
         return self._segments.generation
+
+    def _noted(self) -> list[IssueRow]:
+        # Files of other kinds that lay beside traces are no fault of what the library holds.
+        return [row for row in self._segments.fetch("issue_list", IssueRow) if not is_passed_over(row)]
 
     def refresh(self) -> bool:
         """Whether the library has changed since the last look. Costs microseconds; queries look by themselves."""

@@ -35,6 +35,8 @@ class PhraseQuestion:
 
     phrase: str
     span_id: str | None
+    is_given: bool = False
+    """The user pointed at what the span was given, not at its answer."""
 
 
 class LineageScreen(PinningScreen):
@@ -47,12 +49,20 @@ class LineageScreen(PinningScreen):
             that was made for the screen.
         span_id: where to begin.
         go_to: called with the span of the step that the user went to.
+        is_given: the phrase stands in what the span was given.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
 
     def __init__(
-        self, session: Session, row: TraceRow, phrase: str | None, span_id: str | None, go_to: Callable[[str], None]
+        self,
+        session: Session,
+        row: TraceRow,
+        phrase: str | None,
+        span_id: str | None,
+        go_to: Callable[[str], None],
+        *,
+        is_given: bool = False,
     ) -> None:
         super().__init__()
         self._session = session
@@ -60,6 +70,7 @@ class LineageScreen(PinningScreen):
         self.phrase = phrase or ""
         self._is_remark = phrase is None
         self._span_id = span_id
+        self._is_given = is_given
         self._go_to = go_to
         self.found: LineageView | None = None
         self._reading = Reading(self, row.spans)
@@ -126,11 +137,12 @@ class LineageScreen(PinningScreen):
         self.found = None
         self._reading.begin(shown_in(self.view))
         self.draw_header()
-        self._follow.ask(PhraseQuestion(self.phrase, self._span_id))
+        self._follow.ask(PhraseQuestion(self.phrase, self._span_id, self._is_given))
 
     def _find(self, question: PhraseQuestion) -> LineageView:
         places = self._session.places(self._trace.trace_id, self._reading.tell)
-        return lineage_view(lineage_of(places, question.phrase, question.span_id, self._cancelled), places)
+        found = lineage_of(places, question.phrase, question.span_id, self._cancelled, is_given=question.is_given)
+        return lineage_view(found, places)
 
     def _cancelled(self) -> bool:
         return self._reading.is_left or self._follow.is_waiting
@@ -162,6 +174,7 @@ class LineageScreen(PinningScreen):
         self.view.focus()
         if event.is_kept and phrase:
             self.phrase = phrase
+            self._is_given = False
             self._ask()
         elif not self.phrase:
             self.dismiss()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import events
@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from ...analysis.replay_view import question_document
+from ...analysis.replay_view import from_where, question_document, waiting_document
 from ...analysis.text import visible
 from ...replay.model import Mode, ReplayJob, ReplayPlan
 from ...replay.plan import sentence_of, without_cut
@@ -44,25 +44,61 @@ class QuestionText(LineView, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = Drawn.BINDINGS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Where a replay may start."""
+
+    job: ReplayJob
+    word: str
+    said: str
+    """Which place that is, in a few words."""
+    span_name: str | None = None
+    """What the screen calls the span of its cut."""
+
+    @property
+    def words(self) -> str:
+        """The place in full."""
+        return from_where(self.job, self.span_name)
+
+
 class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
     """Answers with the job to start, or None.
 
     Args:
-        plan: the plan of the job, which holds for every choice made here: the answers at other cuts follow from it.
-        job: what is proposed. Its span is the only cut that can be chosen.
-        is_whole: the whole trace is proposed first, as the state at the cut is out of sight.
-        span_name: what the screen calls that span.
+        starts: where the replay may start; the first is proposed.
+        plan: the plan for the first.
+        ask: asked for the plan of another one, which ``take`` is then given.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
 
-    def __init__(self, plan: ReplayPlan, job: ReplayJob, span_name: str | None, *, is_whole: bool = False) -> None:
+    def __init__(self, starts: Sequence[Start], plan: ReplayPlan, ask: Callable[[Start], None]) -> None:
         super().__init__()
-        self.plan = plan
-        self.job = replace(job, span_id=None) if is_whole else job
-        # A fork begins at its cut, and the whole recording answers: there is nothing to choose.
-        self._cut = None if job.edits else job.span_id
-        self._span_name = span_name
+        self._starts = starts
+        self._at = 0
+        self._plans = {0: plan}
+        """By place."""
+        self._ask = ask
+        self.job = starts[0].job
+
+    @property
+    def start(self) -> Start:
+        """The place that is chosen."""
+        return replace(self._starts[self._at], job=self.job)
+
+    @property
+    def plan(self) -> ReplayPlan | None:
+        """What a replay from there would do; None while that is worked out."""
+        return self._plans.get(self._at)
+
+    @property
+    def _is_possible(self) -> bool:
+        return self.plan is not None and self.plan.problem is None
+
+    def take(self, start: Start, plan: ReplayPlan) -> None:
+        """The plan that was asked for has come."""
+        self._plans[self._starts.index(start)] = plan
+        self._draw()
 
     def compose(self) -> ComposeResult:  # noqa: D102
         with Vertical(id="question"):
@@ -77,10 +113,7 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Say what is asked."""
-        self.query_one("#question").border_title = "Not possible" if self.plan.problem else "Replay"
         self.query_one(QuestionText).focus()
-        offered = [b for b in bindings("question") if isinstance(b, Binding) and b.show and self._is_open(b)]
-        self.query_one(KeyLine).offer(offered, ())
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -92,25 +125,35 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self.query_one(QuestionText).styles.max_height = max(min(height - _BORDER - lines, _MOST_TEXT), _LEAST_TEXT)
 
     def _is_open(self, binding: Binding) -> bool:
-        return self.plan.problem is None or binding.id in ("question.cancel", "question.help")
+        return self._is_possible or binding.id in ("question.cancel", "question.help")
 
     def _draw(self) -> None:
-        job = self.job
-        plan = self.plan if job.span_id == self._cut else without_cut(self.plan)
-        plan = replace(plan, sentence=sentence_of(job, plan))
-        self.query_one(QuestionText).show(question_document(plan, job, self._span_name), keep=True)
-        scope = "the cut that is shown" if job.span_id else "every recorded answer counts"
-        self._line("scope", "question.whole", "from", "cut" if job.span_id else "whole", scope)
+        job, plan = self.job, self.plan
+        text = self.query_one(QuestionText)
+        self.query_one("#question").border_title = "Not possible" if plan and plan.problem else "Replay"
+        if plan is None:
+            text.show(waiting_document(self.start.words))
+        else:
+            text.show(
+                question_document(replace(plan, sentence=sentence_of(job, plan)), self.start.words, job), keep=True
+            )
+        offered = [b for b in bindings("question") if isinstance(b, Binding) and b.show and self._is_open(b)]
+        self.query_one(KeyLine).offer(offered, ())
+        self._line("scope", "question.whole", "from", self.start.word, self.start.said)
         self._line("mode", "question.model", "models", job.mode, _MODELS[job.mode])
         self._line("tools", "question.tools", "tools", job.tools, _TOOLS[job.tools])
         past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
         self._line("rest", "question.rest", "at the cut", "go on" if job.rest_recorded else "stop", past)
-        possible = not self.plan.problem
         for name in ("mode", "tools"):
-            self.query_one(f"#{name}").display = possible
-        self.query_one("#scope").display = possible and self._cut is not None
-        self.query_one("#rest").display = possible and self._cut is not None and job.span_id is not None
+            self.query_one(f"#{name}").display = self._is_possible
+        self.query_one("#scope").display = len(self._starts) > 1
+        self.query_one("#rest").display = self._is_possible and self._has_cut
         self._fit(self.size.height)
+
+    @property
+    def _has_cut(self) -> bool:
+        """A fork begins at its cut, and the whole recording answers."""
+        return self.job.span_id is not None and not self.job.edits
 
     def _line(self, name: str, id_: str, what: str, word: str, sentence: str) -> None:
         style = "warning" if word in ("live", "ask") else "good"
@@ -123,13 +166,16 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
 
     def action_start(self) -> None:
         """Start the replay. The user has seen what runs, so an entry point of the trace's own is now named by them."""
-        if self.plan.problem:
+        plan = self.plan
+        if plan is None:
+            self.notify("What this would do is still worked out.")
+        if plan is None or plan.problem:
             return
-        if self.job.mode == "live" and self.plan.lacking is not None:
-            self.notify(f"Not started: {visible(self.plan.lacking)}", severity="warning", markup=False)
+        if self.job.mode == "live" and plan.lacking is not None:
+            self.notify(f"Not started: {visible(plan.lacking)}", severity="warning", markup=False)
             return
-        if not self.plan.trusted and self.job.agent is None:
-            self.job = replace(self.job, agent=self.plan.entry_point)
+        if not plan.trusted and self.job.agent is None:
+            self.job = replace(self.job, agent=plan.entry_point)
         self.dismiss(self.job)
 
     def action_cancel(self) -> None:
@@ -138,7 +184,7 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
 
     def action_choose(self, what: str) -> None:
         """Switch between strict, live and ask."""
-        if self.plan.problem:
+        if not self._is_possible:
             return
         other: dict[Mode, Mode] = {"strict": "live", "live": "ask", "ask": "strict"}
         if what == "mode":
@@ -148,13 +194,21 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self._draw()
 
     def action_whole(self) -> None:
-        """Replay from the cut, or the whole trace."""
-        if self._cut is not None and not self.plan.problem:
-            self.job = replace(self.job, span_id=None if self.job.span_id else self._cut)
-            self._draw()
+        """Go on to the next place where the replay may start."""
+        if len(self._starts) == 1:
+            return
+        self._at = (self._at + 1) % len(self._starts)
+        start = self._starts[self._at]
+        self.job = replace(self.job, span_id=start.job.span_id, anchor=start.job.anchor)
+        known = next((plan for plan in self._plans.values() if plan.problem is None), None)
+        if start.job.span_id is None and known is not None:
+            self._plans.setdefault(self._at, without_cut(known))
+        if self.plan is None:
+            self._ask(start)
+        self._draw()
 
     def action_rest(self) -> None:
         """Stop at the cut or go on with recorded answers."""
-        if self._cut is not None and self.job.span_id is not None and not self.plan.problem:
+        if self._is_possible and self._has_cut:
             self.job = replace(self.job, rest_recorded=not self.job.rest_recorded)
             self._draw()

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from ...analysis.conversation import is_given
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.thread_view import Thread, thread_of
 from ...analysis.traces import trace_name
@@ -125,7 +126,10 @@ class ThreadScreen(ExportingScreen):
     def action_where(self) -> None:
         """Follow what is looked for, or the line under the cursor."""
         phrase = self.view.phrase or None
-        self.app.push_screen(LineageScreen(self._session, self._trace, phrase, self.span_id, self._leave_to))
+        given = is_given(self.view.block_key)
+        self.app.push_screen(
+            LineageScreen(self._session, self._trace, phrase, self.span_id, self._leave_to, is_given=given)
+        )
 
     def action_export(self) -> None:
         """Ask what to write, the conversation first, and write it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...analysis.conversation import is_given
 from ...analysis.traces import trace_name
 from ...analysis.tree import name_of
 from ...store.notebook import Note
@@ -26,7 +27,8 @@ class TraceFindings(ExportingScreen, TraceBase):
         phrase = view.phrase or None if self.focused is view else ""
         span = self.timeline.selected
         at = span.span_id if span is not None else None
-        self.app.push_screen(LineageScreen(self._session, self.row, phrase, at, self.go_to_span))
+        given = bool(phrase) and is_given(view.block_key)
+        self.app.push_screen(LineageScreen(self._session, self.row, phrase, at, self.go_to_span, is_given=given))
 
     def action_pin(self) -> None:
         """Pin the text under the cursor, or the span with what is said in it."""

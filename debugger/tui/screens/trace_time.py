@@ -13,7 +13,6 @@ from runtime.snapshot import NoFrameError, RestoreError
 from ...analysis.document import Builder, Document, Piece
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.replay_view import from_where
 from ...analysis.snapshot_view import snapshot_document
 from ...analysis.text import one_line
 from ...analysis.tree import name_of
@@ -26,7 +25,7 @@ from ..widgets.drawn import Drawable, Run
 from ..widgets.playhead_line import PlayheadLine
 from .editor import ForkScreen
 from .notes import NotesScreen
-from .question import QuestionScreen
+from .question import QuestionScreen, Start
 from .reading import Reading
 from .replay import ReplayScreen
 from .trace_base import TraceBase
@@ -77,8 +76,8 @@ class StateAnswer:
     document: Document = field(repr=False)
 
 
-PlanQuestion: TypeAlias = tuple[ReplayJob, str | None, bool]
-"""The job, what the screen calls its span, and whether the whole trace is proposed first."""
+Starts: TypeAlias = tuple[Start, ...]
+"""Where a replay may start, the proposed one first."""
 
 
 class TraceTime(TraceBase):
@@ -106,9 +105,12 @@ class TraceTime(TraceBase):
         self._fork: Latest[SpanRow, list[tuple[str, str]]] = Latest(
             self, "fork", self._find_choices, self._edit, self._no_choices
         )
-        self._plan: Latest[PlanQuestion, ReplayPlan] = Latest(
-            self, "plan", self._find_plan, self._ask_first, self._no_plan
+        self._plan: Latest[Starts, ReplayPlan] = Latest(self, "plan", self._find_plan, self._ask_first, self._no_plan)
+        self._other_plan: Latest[Starts, ReplayPlan] = Latest(
+            self, "other plan", self._find_plan, self._take_plan, self._no_plan
         )
+        self._asking: QuestionScreen | None = None
+        """The dialog before a replay."""
 
     def draw_time(self) -> None:
         """Draw what shows the window of time."""
@@ -346,22 +348,34 @@ class TraceTime(TraceBase):
     # Replay.
 
     @property
-    def shown_cut(self) -> Cut | None:
-        """The cut of the state that can be seen. One that is behind another tab or pane is not meant."""
+    def _is_state_shown(self) -> bool:
+        """Whether the state's tab can be seen. A state that is behind another tab or pane is not meant."""
         hidden = self.has_class("-narrow") and not self.has_class("-detail")
-        return None if hidden or self.detail.current != "snapshot" else self.cut
+        return not hidden and self.detail.current == "snapshot"
 
     def action_replay(self) -> None:
-        """Ask before a replay from the state that is shown, else of the whole trace."""
+        """Ask before a replay: from the state that is shown, of the whole trace, or from the span under the cursor."""
         if self._restore.is_awaited:
             self._replay_waits = True  # A state is on its way to the screen: it is the one that is meant.
             return
-        cut = self.cut
-        self._ask_plan(self._job(cut), cut.name if cut else None, is_whole=self.shown_cut is None)
+        whole = Start(job=self._job(None), word="whole", said="every recorded answer counts")
+        cuts = self._cuts()
+        shown = 1 if self._is_state_shown and self.cut is not None else 0
+        self._ask_plan((*cuts[:shown], whole, *reversed(cuts[shown:])))
 
-    def _ask_plan(self, job: ReplayJob, name: str | None, *, is_whole: bool = False) -> None:
+    def _cuts(self) -> Starts:
+        """The state's place and the span under the cursor, as far as they are two."""
+        state, span = self.cut, self.timeline.selected
+        found = [] if state is None else [(state, "state", "the state that is shown")]
+        # Nothing lies before the first span.
+        if span is not None and self.timeline.cursor and (state is None or state.span_id != span.span_id):
+            before = Cut(span.span_id, "before", name_of(span))
+            found.append((before, "span", "before the span under the cursor"))
+        return tuple([Start(job=self._job(cut), word=word, said=said, span_name=cut.name) for cut, word, said in found])
+
+    def _ask_plan(self, starts: Starts) -> None:
         self._begin_reading()
-        self._plan.ask((job, name, is_whole))
+        self._plan.ask(starts)
 
     def action_fork(self) -> None:
         """Choose what to change at the span under the cursor."""
@@ -400,7 +414,7 @@ class TraceTime(TraceBase):
                 if any(edit.path == "next" for edit in edits):
                     # No program takes a message after its end; the agent that the trace implies does.
                     job = replace(job, agent=None, rebuild=True)
-                self._ask_plan(job, name_of(span))
+                self._ask_plan((Start(job=job, word="fork", said="changed", span_name=name_of(span)),))
 
         self.app.push_screen(ForkScreen(choices), go_on)
 
@@ -408,26 +422,32 @@ class TraceTime(TraceBase):
         self._end_reading()
         self.say(problem_of(error, "").sentence, warning=True)
 
-    def _find_plan(self, wanted: PlanQuestion) -> ReplayPlan:
+    def _find_plan(self, starts: Starts) -> ReplayPlan:
         with suppress(RestoreError):  # which the plan says in its own words
             self._session.prepare(self.row.trace_id, self._reading.tell)
-        return self._session.plan(wanted[0], priced=True)
+        return self._session.plan(starts[0].job, priced=True)
 
-    def _ask_first(self, wanted: PlanQuestion, plan: ReplayPlan) -> None:
-        job, name, is_whole = wanted
+    def _ask_first(self, starts: Starts, plan: ReplayPlan) -> None:
         self._end_reading()
         if not self.is_current:
             # The user has gone on to another page, where enter means something else.
             return
 
         def start(answer: ReplayJob | None) -> None:
-            if answer is not None:
+            asking, self._asking = self._asking, None
+            self._other_plan.drop()
+            if answer is not None and asking is not None:
                 rows = {row.span_id: row for row in self.timeline.forest.rows}
-                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, from_where(answer, name), rows))
+                self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, asking.start.words, rows))
 
-        self.app.push_screen(QuestionScreen(plan, job, name, is_whole=is_whole), start)
+        self._asking = QuestionScreen(starts, plan, lambda other: self._other_plan.ask((other,)))
+        self.app.push_screen(self._asking, start)
 
-    def _no_plan(self, _: PlanQuestion, error: Exception) -> None:
+    def _take_plan(self, starts: Starts, plan: ReplayPlan) -> None:
+        if self._asking is not None:
+            self._asking.take(starts[0], plan)
+
+    def _no_plan(self, _: Starts, error: Exception) -> None:
         self._end_reading()
         document = problem_document(problem_of(error, "no replay could be planned"))
         self.app.push_screen(NotesScreen("error", document))
