@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from runtime.snapshot import Snapshot
 from runtime.trace import TraceEvent
@@ -58,6 +59,18 @@ class Track:
     def at(self, moment: int) -> int:
         """The last event up to a moment, else the first one. Where clocks disagree, one near by."""
         return max(bisect_right(self.times, moment) - 1, 0)
+
+    def again(self, before: Track, position: int | None) -> int | None:
+        """Where an event of the same trace is now that it has gone on; one that is gone, where its time is.
+
+        Cost: linear in the events up to it, in both.
+        """
+        if position is None:
+            return None
+        sought = before.span_ids[position], before.types[position]
+        nth = sum(pair == sought for pair in zip(before.span_ids[:position], before.types, strict=False))
+        found = (at for at, pair in enumerate(zip(self.span_ids, self.types, strict=True)) if pair == sought)
+        return next(islice(found, nth, None), self.at(before.times[position]))
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from debugger.analysis.document import Builder
-from debugger.analysis.playhead import MOST_FRAMES, state_view, track_of
+from debugger.analysis.playhead import MOST_FRAMES, Track, state_view, track_of
 from debugger.analysis.state_changes import changes_into, snapshot_changes
 from runtime.messages import Outcome
 from runtime.snapshot import SnapshotCursor
@@ -105,3 +105,17 @@ def test_of_very_many_frames_those_that_run_changed_or_came_last_are_shown():
     assert view.snapshot.left_out == 501 - MOST_FRAMES
     assert [f.input for f in view.snapshot.frames if f.status == "running" and f.depth] == [3]
     assert view.snapshot.frames[-1].input == 499
+
+
+def track(*events: tuple[str, str, int]) -> Track:
+    spans, types, times = zip(*events, strict=True)
+    return Track(trace_id="t", span_ids=spans, types=types, times=times, edges=bytes(len(events)))
+
+
+def test_an_event_is_found_again_when_the_trace_has_gone_on():
+    before = track(("a", "start", 0), ("b", "log", 3), ("b", "log", 5), ("b", "end", 9))
+    now = track(
+        ("a", "start", 0), ("c", "start", 1), ("b", "log", 3), ("b", "log", 5), ("c", "end", 7), ("a", "end", 9)
+    )
+    assert [now.again(before, at) for at in (0, 1, 2, 3, None)] == [0, 2, 3, 5, None], "one that is gone: where it was"
+    assert [now.at(moment) for moment in (-1, 0, 6, 7, 99)] == [0, 0, 3, 4, 5]

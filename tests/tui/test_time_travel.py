@@ -158,6 +158,28 @@ def test_the_mouse_moves_the_playhead():
     drive(FakeSession(), scene)
 
 
+def test_the_playhead_stays_while_the_trace_goes_on_and_steps_on_from_its_event():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket", "d", "right_square_bracket", "right_square_bracket")
+        assert "event 4 of 24" in desk.screen
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        first = session.span_rows[0]
+        begin = first.start_unix_nano or 0
+        early = structs.replace(first, span_id="0" * 16, kind="tool", start_unix_nano=begin, end_unix_nano=begin + 1)
+        session.span_rows.append(early)
+        screen.row = structs.replace(screen.row, spans=len(session.span_rows))
+        await desk.press("right_square_bracket")
+        assert "event 7 of 26" in desk.screen, "two events have come before it"
+        assert screen.mark == 3
+        await desk.press("left_square_bracket")
+        assert "event 6 of 26" in desk.screen
+
+    drive(session, scene)
+
+
 def test_the_ruler_is_clicked_and_drawn_along_to_move_the_playhead():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")

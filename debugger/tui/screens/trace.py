@@ -251,7 +251,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         self._version, row = found
         if row is not None and row != self.row:
             self.row = row
-            self.forget_track()
             self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:
