@@ -111,8 +111,3 @@ def _end(out: Builder, lineage: Lineage) -> None:
         out.line(Piece(f"Only {MOST_STEPS} steps are followed.", "warning"))
     if lineage.elsewhere > len(lineage.steps):
         out.line(Piece(f"As it is written it stands in {plural(lineage.elsewhere, 'place')} of this trace.", "dim"))
-
-
-def lineage_text(lineage: Lineage, places: Places) -> str:
-    """The trail as plain text, for the notebook."""
-    return lineage_view(lineage, places).document.text

@@ -63,10 +63,9 @@ def totals_pieces(totals: Totals) -> tuple[Piece, ...]:
 
 
 def arranged(rows: Sequence[NumbersRow], sort: Sort, *, is_reversed: bool = False) -> tuple[NumbersRow, ...]:
-    """The rows with the most first, ties by name; what is not known comes last."""
-    return tuple(
-        sorted(rows, key=lambda row: (_amount(row, sort) * (1 if is_reversed else -1), row.name or ""))
-    )  # fmt: skip
+    """The rows with the most first, ties by name; what is not known counts as nothing."""
+    step = 1 if is_reversed else -1
+    return tuple(sorted(rows, key=lambda row: (_amount(row, sort) * step, row.name or "")))
 
 
 def _amount(row: NumbersRow, sort: Sort) -> int:

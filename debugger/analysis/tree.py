@@ -57,11 +57,13 @@ class Forest:
     marks: dict[int, tuple[TreeMark, ...]]
     """By index: what is odd about a span's place in the tree. See ``marks_of`` for its times too."""
     errors: tuple[int, ...]
+    """Indices of the spans in error, ascending."""
     failures: tuple[int, ...]
     """The same, each after those below it: where it went wrong comes before what only passed that on."""
-    """Indices of the spans in error, ascending."""
     first: dict[str, int] = field(repr=False)
+    """The place of each span id in the order of the input, of the earliest where it occurs twice."""
     moved: Sequence[int] = field(repr=False)
+    """The index of each place in that order."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 import time
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _BAR: Final = 24
 _LOOK_S: Final = 0.2
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def add_many(parser: ArgumentParser) -> None:

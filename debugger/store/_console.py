@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -165,7 +166,8 @@ class Console:
     def interrupt(self) -> None:
         """End the query that runs; it raises QueryCancelledError. One that only begins may be missed: ask again."""
         self._stopped.set()
-        self._connection.interrupt()
+        with suppress(duckdb.ConnectionException):  # closed meanwhile by the thread that is answered
+            self._connection.interrupt()
 
     def schema(self) -> SqlSchema:
         """The views with their columns, and the functions."""

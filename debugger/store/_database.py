@@ -332,13 +332,12 @@ class BulkDatabase(Database):
             for cursor in self._cursors.values():
                 cursor.close()
             self._cursors.clear()
-        if not self._is_closed:
-            self._is_closed = True
-            try:
+        try:
+            if not self._is_closed:
+                self._is_closed = True
                 self._root.execute(f"use memory; detach {_BUILDING}")
-            finally:
-                self._root.close()
-        self._root.close()
+        finally:
+            self._root.close()
 
     def _new_cursor(self) -> duckdb.DuckDBPyConnection:
         cursor = super()._new_cursor()

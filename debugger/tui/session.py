@@ -132,7 +132,7 @@ class Session(Protocol):
         """What a span means, with its messages."""
 
     def span(self, trace_id: str, span_id: str) -> list[Span]:
-        """The span as it was written; several where different ones share the id, none if it is not there."""
+        """The span as it was written; several where different ones share the id. Raises UnknownSpanError."""
 
     def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
         """For each text, the spans that hold it anywhere, as trace id and ``seq``; None looks in all traces.

@@ -7,7 +7,6 @@ from typing import Any
 
 from textual import events, on
 
-from ...analysis.problem import problem_of
 from ...analysis.traces import GROUPS, SORTS, Group, Sort
 from ..latest import Latest
 from ..session import Session
@@ -22,7 +21,7 @@ class ArrangingScreen(MarkingScreen):
         super().__init__()
         self._session = session
         self._conversations: Latest[None, dict[str, str]] = Latest(
-            self, "conversations", lambda _: session.conversations(), self._grouped, self._not_grouped
+            self, "conversations", lambda _: session.conversations(), self._grouped, self.say_fault
         )
 
     def draw(self) -> None:
@@ -70,9 +69,6 @@ class ArrangingScreen(MarkingScreen):
 
     def _grouped(self, _: None, conversations: dict[str, str]) -> None:
         self.rearrange(conversations=conversations)
-
-    def _not_grouped(self, _: None, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_fold(self, is_folded: bool) -> None:
         """Fold the group under the cursor, or show its traces."""

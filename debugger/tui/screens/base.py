@@ -14,6 +14,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from ...analysis.problem import problem_of
 from ...analysis.text import one_line, plural
 from ...errors import UnwritableError
 from ...whole_file import whole_file
@@ -121,7 +122,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         return binding if binding.show else None
 
     def on_mount(self) -> None:
-        """Draw what does not depend on data."""
+        """Draw what does not depend on data. Textual calls this itself, after the screen's own handler of the name."""
         self.draw_header()
         self.offer_keys()
 
@@ -136,6 +137,10 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     def say(self, text: str, *, warning: bool = False) -> None:
         """A short notice. The text may come from a trace: it is made visible and never read as markup."""
         self.notify(one_line(text), severity="warning" if warning else "information", markup=False)
+
+    def say_fault(self, _: object, error: Exception) -> None:
+        """Say why a question was not answered: for a ``Latest`` whose answer has no place on the screen."""
+        self.say(problem_of(error, "").sentence, warning=True)
 
     # Texts: every screen that shows one can look for something in it and give it away.
 

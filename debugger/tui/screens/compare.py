@@ -101,7 +101,6 @@ class CompareScreen(PinningScreen):
 
     def on_mount(self) -> None:
         """Read both."""
-        super().on_mount()
         self.calls.focus()
         self.call_after_refresh(self._draw_columns)
         self._ask()

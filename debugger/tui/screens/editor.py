@@ -18,13 +18,13 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.text import ONE_LINE_LIMIT, visible, width_of
+from ...analysis.text import ONE_LINE_LIMIT, one_line, visible, width_of
 from ...analysis.word_diff import difference_lines
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, key_for
+from ..widgets.drawn import OneLine, Run, key_for
 from ..widgets.key_line import KeyLine
 from ..widgets.safe_area import SafeArea
 
@@ -69,6 +69,10 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         """What stands over the text."""
         yield OneLine(id="editor-line")
 
+    def say_above(self, text: str, style: str = "warning") -> None:
+        """Write the line over the text."""
+        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(text), style),)
+
     @property
     def area(self) -> SafeArea:
         """The text."""
@@ -90,6 +94,10 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def help_nodes(self) -> Sequence[object]:
         """Whose keys the help explains."""
         return [self]
+
+    def action_cancel(self) -> None:
+        """Answer with nothing."""
+        self.dismiss(None)
 
 
 _PATH_CELLS: Final = 22
@@ -135,7 +143,6 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
 
     def on_mount(self) -> None:
         """Begin with the text of the first path."""
-        super().on_mount()
         self._choose(0)
         self.area.focus()
 
@@ -189,10 +196,6 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
                 return
         self.dismiss(tuple(edits))
 
-    def action_cancel(self) -> None:
-        """Do nothing."""
-        self.dismiss(None)
-
 
 class AskScreen(EditorScreen[Supplied]):
     """Answers with what the user says to a call that the recording cannot answer."""
@@ -220,7 +223,6 @@ class AskScreen(EditorScreen[Supplied]):
 
     def on_mount(self) -> None:
         """Propose what the nearest recorded call had given."""
-        super().on_mount()
         proposal = self._question.proposal
         self.area.recorded = "" if proposal is None else _plain(proposal)
         self.area.focus()

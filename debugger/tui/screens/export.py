@@ -54,7 +54,6 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        super().on_mount()
         self.area.load_text(str(self.job.path))
         self.area.focus()
         self._draw()
@@ -67,8 +66,7 @@ class ExportScreen(EditorScreen[ExportJob | None]):
         self.query_one("#export-redaction", OneLine).pieces = (
             redaction, Run("redaction    ", "dim"), Run(_REDACTIONS[self._redaction][1]),
         )  # fmt: skip
-        said = Run(warning, "warning") if warning else Run("to the file", "dim")
-        self.query_one("#editor-line", OneLine).pieces = (said,)
+        self.say_above(warning or "to the file", "warning" if warning else "dim")
 
     def action_what(self) -> None:
         """Write something else."""
@@ -98,7 +96,3 @@ class ExportScreen(EditorScreen[ExportJob | None]):
             self._draw(f"{path.name} is there already; the same key again replaces it.")
         else:
             self.dismiss(replace(self.job, overwrites=is_again))
-
-    def action_cancel(self) -> None:
-        """Write nothing."""
-        self.dismiss(None)

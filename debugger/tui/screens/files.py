@@ -6,13 +6,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ...analysis.text import one_line
 from ...errors import DebuggerError
 from ..keymap import bindings
-from ..widgets.drawn import OneLine, Run
 from .editor import EditorScreen
 
 
@@ -58,33 +55,25 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        super().on_mount()
         self.area.load_text(str(self._path))
         self.area.move_cursor(self.area.document.end)
         self.area.focus()
-        self._say(f"to the file, in the form of its ending: {' '.join(self._endings)}", "dim")
-
-    def _say(self, text: str, style: str = "warning") -> None:
-        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(text), style),)
+        self.say_above(f"to the file, in the form of its ending: {' '.join(self._endings)}", "dim")
 
     def action_done(self) -> None:
         """Write; where the file is there, only when asked once more."""
         try:
             path = file_named(self.area.text.strip())
         except NoFileNameError as fault:
-            self._say(fault.message)
+            self.say_above(fault.message)
             return
         if path.suffix not in self._endings:
-            self._say(f"The name has to end in {', '.join(self._endings)}.")
+            self.say_above(f"The name has to end in {', '.join(self._endings)}.")
         elif path.exists() and self._warned != path:
             self._warned = path
-            self._say(f"{path.name} is there already; the same key again replaces it.")
+            self.say_above(f"{path.name} is there already; the same key again replaces it.")
         else:
             self.dismiss((path, self._warned == path))
-
-    def action_cancel(self) -> None:
-        """Write nothing."""
-        self.dismiss(None)
 
 
 class NameScreen(EditorScreen[str | None]):
@@ -102,30 +91,18 @@ class NameScreen(EditorScreen[str | None]):
         self._taken = taken
         self._warned = ""
 
-    def above(self) -> ComposeResult:
-        """What is wanted."""
-        yield OneLine(id="editor-line")
-
     def on_mount(self) -> None:
         """Wait for a name."""
-        super().on_mount()
         self.area.focus()
-        self._say("under the name", "dim")
-
-    def _say(self, text: str, style: str = "warning") -> None:
-        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(text), style),)
+        self.say_above("under the name", "dim")
 
     def action_done(self) -> None:
         """Save; where the name is used, only when asked once more."""
         name = " ".join(self.area.text.split())[:80]
         if not name:
-            self._say("A name is needed.")
+            self.say_above("A name is needed.")
         elif name in self._taken and self._warned != name:
             self._warned = name
-            self._say("There is a query of this name; the same key again replaces it.")
+            self.say_above("There is a query of this name; the same key again replaces it.")
         else:
             self.dismiss(name)
-
-    def action_cancel(self) -> None:
-        """Save nothing."""
-        self.dismiss(None)

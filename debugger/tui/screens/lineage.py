@@ -115,7 +115,6 @@ class LineageScreen(PinningScreen):
 
     def on_mount(self) -> None:
         """Follow the phrase, or ask for one."""
-        super().on_mount()
         if self.phrase:
             self.view.focus()
             self._ask()

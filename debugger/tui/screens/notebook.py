@@ -41,18 +41,13 @@ class NoteEditor(EditorScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show what stands there."""
-        super().on_mount()
-        self.query_one("#editor-line", OneLine).pieces = (Run(one_line(self._about), "strong"),)
+        self.say_above(self._about, "strong")
         self.area.recorded = self._text
         self.area.focus()
 
     def action_done(self) -> None:
         """Keep it."""
         self.dismiss(self.area.recorded.strip("\n"))
-
-    def action_cancel(self) -> None:
-        """Change nothing."""
-        self.dismiss(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,6 @@ class NotebookScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Read the notes."""
-        super().on_mount()
         self.view.focus()
         self._change.ask(Change())
 

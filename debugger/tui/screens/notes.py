@@ -39,7 +39,6 @@ class NotesScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Show the page."""
-        super().on_mount()
         view = self.query_one(LineView)
         view.show(self.document)
         view.focus()

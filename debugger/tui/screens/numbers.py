@@ -99,7 +99,6 @@ class NumbersScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Count."""
-        super().on_mount()
         self.table.focus()
         self.set_interval(_TICK_S, self._tick)
         self._want(self._by)

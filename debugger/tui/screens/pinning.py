@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ...analysis.problem import problem_of
 from ...store.notebook import Note
 from ..latest import Latest
 from ..session import Session
@@ -26,14 +25,11 @@ class PinningScreen(PaneScreen):
 
         Args: read: gives the body, beside the screen's loop, where it is not in the note.
         """
-        self._pinning = Latest(self, "pin", partial(_add, session, read), self._pinned, self._not_pinned)
+        self._pinning = Latest(self, "pin", partial(_add, session, read), self._pinned, self.say_fault)
         self._pinning.ask(note)
 
     def _pinned(self, note: Note, _: int) -> None:
         self.say(f"Pinned: {note.title[:60]}. {self.key('app.notebook')} opens the notebook.")
-
-    def _not_pinned(self, _: Note, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
 
 def _add(session: Session, read: Callable[[], str] | None, note: Note) -> int:

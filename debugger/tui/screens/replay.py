@@ -73,8 +73,8 @@ class ReplayScreen(PaneScreen):
         self.report: ReplayReport | None = None
         self.has_ended = False
         self._run: Latest[ReplayJob, ReplayReport] = Latest(self, "replay", self._replay, self._done, self._broke)
-        self._keep: Latest[str, Path] = Latest(self, "keep", self._session.keep, self._kept, self._no_row)
-        self._find: Latest[str, TraceRow | None] = Latest(self, "find", self._find_row, self._show_row, self._no_row)
+        self._keep: Latest[str, Path] = Latest(self, "keep", self._session.keep, self._kept, self.say_fault)
+        self._find: Latest[str, TraceRow | None] = Latest(self, "find", self._find_row, self._show_row, self.say_fault)
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")
@@ -122,7 +122,6 @@ class ReplayScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Start."""
-        super().on_mount()
         self.calls.focus()
         self.call_after_refresh(self._draw_columns)
         self._run.ask(self.job)
@@ -249,6 +248,3 @@ class ReplayScreen(PaneScreen):
         from .trace import TraceScreen  # the two screens open each other
 
         self.app.switch_screen(TraceScreen(self._session, row))
-
-    def _no_row(self, _: str, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)

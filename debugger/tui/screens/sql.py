@@ -159,7 +159,6 @@ class SqlScreen(PaneScreen):
 
     def on_mount(self) -> None:
         """Begin with the queries that can be chosen."""
-        super().on_mount()
         self._place(self.app.size.width)
         self._choose_lower("queries")
         self.edit.focus()

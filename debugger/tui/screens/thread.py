@@ -72,7 +72,6 @@ class ThreadScreen(ExportingScreen):
 
     def on_mount(self) -> None:
         """Read the trace."""
-        super().on_mount()
         self.view.focus()
         self._show_around(self._begin)
 

@@ -43,8 +43,9 @@ from .reading import Reading
 from .thread import ThreadScreen
 from .trace_fidelity import TraceFidelity
 from .trace_findings import TraceFindings
+from .trace_replay import TraceReplay
 from .trace_search import TraceSearch
-from .trace_time import TraceTime, no_cut_document
+from .trace_time import no_cut_document
 
 _ENDED_KEY = "retrospan.replay.ended"
 
@@ -66,7 +67,7 @@ class TraceModel:
     """How a replay ended, in a word; empty for a recording and where it is not known."""
 
 
-class TraceScreen(TraceSearch, TraceTime, TraceFindings):
+class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
     """The home of a trace."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trace")
@@ -82,25 +83,25 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self, "detail", self._find_details, self._show_details, self._no_details
         )
         self._family: Latest[str, tuple[TraceRow, ...]] = Latest(
-            self, "family", self._find_family, self._show_family, self._no_family
+            self, "family", self._find_family, self._show_family, self.say_fault
         )
         self._version = 0
         self._poll: Latest[str, tuple[int, TraceRow | None]] = Latest(
-            self, "poll", self._poll_now, self._grew, self._no_family
+            self, "poll", self._poll_now, self._grew, self.say_fault
         )
-        self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self._no_family)
+        self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self.say_fault)
         self._rhythm: Latest[Forest, Rhythm] = Latest(
-            self, "rhythm", lambda forest: rhythm_of(forest, timeline_axis(forest)), self._show_rhythm, self._no_rhythm
+            self, "rhythm", lambda forest: rhythm_of(forest, timeline_axis(forest)), self._show_rhythm, self.say_fault
         )
         self._critical: Latest[Forest, CriticalPath] = Latest(
-            self, "critical", critical_path, self._show_critical, self._no_critical
+            self, "critical", critical_path, self._show_critical, self.say_fault
         )
         self.fidelity = TraceFidelity(self, session, self.draw_header)
         self._opening = Reading(self, row.spans)
         self.follows = False
         """The cursor goes to each new span."""
         self._issues: Latest[None, Document] = Latest(
-            self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self._no_issues
+            self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self.say_fault
         )
 
     def compose(self) -> ComposeResult:  # noqa: D102
@@ -118,7 +119,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     def on_mount(self) -> None:
         """Load the spans."""
-        super().on_mount()
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self.timeline.focus()
         self.detail.put({"snapshot": no_cut_document()})
@@ -222,16 +222,10 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
             self.say(f"{plural(path.spans, 'span')} decided how long it took; their solid parts add up to "
                      f"{duration(path.length_ns)}.")  # fmt: skip
 
-    def _no_critical(self, _: Forest, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
-
     def _show_rhythm(self, forest: Forest, rhythm: Rhythm) -> None:
         if forest is self.timeline.forest:
             self.timeline.set_rhythm(rhythm)
             self.draw_time()
-
-    def _no_rhythm(self, _: Forest, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     # The trace, also while it goes on.
 
@@ -312,9 +306,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
         document = problem_document(problem_of(error, "this trace could not be opened"))
         self.detail.put({"conversation": document, "attributes": document})
         self.focus_pane(self.detail.view)
-
-    def _no_family(self, _: str, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     # The span under the cursor.
 
@@ -404,9 +395,6 @@ class TraceScreen(TraceSearch, TraceTime, TraceFindings):
 
     def _show_issues(self, _: None, document: Document) -> None:
         self.app.push_screen(NotesScreen("notes on the input", document))
-
-    def _no_issues(self, _: None, error: Exception) -> None:
-        self.say(problem_of(error, "").sentence, warning=True)
 
     def action_back(self) -> None:
         """End what is read; from the detail pane to the timeline, then end the search, then to the list."""

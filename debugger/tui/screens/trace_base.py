@@ -1,4 +1,15 @@
-"""What all parts of a trace's screen share: the trace, its two panes, and which of them is in view."""
+"""What all parts of a trace's screen share: the trace, its two panes, and which of them is in view.
+
+The screen is ``trace.TraceScreen``. Its parts, each with the actions of its keys:
+
+- ``trace``: opening, following, header, tabs, branches, the span under the cursor
+- ``trace_search``: searching, matches, numbers
+- ``trace_time``: the playhead, states and what differs between two
+- ``trace_replay``: replays and forks
+- ``trace_findings``: where a phrase came from, pinning, exports
+
+What moves, folds and zooms is the timeline's own: ``widgets.timeline`` and ``widgets.timeline_moves``.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +36,8 @@ class TraceBase(PinningScreen):
         super().__init__()
         self._session = session
         self.row = row
+        self.position: int | None = None
+        """The event where the playhead stands; None before it is used."""
 
     @property
     def timeline(self) -> Timeline:

@@ -53,7 +53,7 @@ class TraceFindings(ExportingScreen, TraceBase):
 
     def action_export(self) -> None:
         """Ask what to write, and write it."""
-        self.export(self._session, self.row, "trace", getattr(self, "position", None))
+        self.export(self._session, self.row, "trace", self.position)
 
     def go_to_span(self, span_id: str | None) -> None:
         """Put the cursor on a span."""

@@ -161,7 +161,6 @@ class TracesScreen(ArrangingScreen):
 
     def on_mount(self) -> None:
         """Start to load."""
-        super().on_mount()
         self.query_one(TraceList).focus()
         self.watch(self.query_one(TraceList), "scroll_y", self._judging.look, init=False)
         self._load.ask(None)

@@ -312,6 +312,7 @@ class LineView(Drawn):
     def on_resize(self, event: events.Resize) -> None:
         """Wrap again, keeping the line under the cursor."""
         super().on_resize(event)
+        event.prevent_default()  # Or the handler of the base would be called once more.
         if self._text_width() == self._wrapped_at:
             return
         line = self._rows[self.cursor].line if self.cursor < len(self._rows) else None
