@@ -167,6 +167,8 @@ class Document:
 class Builder:
     """Collects lines and blocks; ``document`` closes it."""
 
+    name: str = ""
+    """Of the document that the blocks are for, where several become one."""
     blocks: list[Block] = field(default_factory=list)
     _lines: list[Line] = field(default_factory=list)
 
@@ -217,6 +219,15 @@ class Builder:
         made = tuple(part for line in (head, *lines) for part in _chunks(line))
         self.blocks.append(Block(key=key, lines=made, shown=1, what=what))
 
+    def put(self, line: Line) -> None:
+        """Add a line that is made already to the open block."""
+        self._lines.append(line)
+
+    def put_blocks(self, blocks: Iterable[Block]) -> None:
+        """Add blocks of a named builder as they are."""
+        self.close()
+        self.blocks.extend(blocks)
+
     def add(self, block: Block) -> None:
         """Add a block of another document; plain lines join the open block."""
         if block.key.startswith("#"):
@@ -228,7 +239,7 @@ class Builder:
     def close(self) -> None:
         """End the open block of plain lines."""
         if self._lines:
-            self.blocks.append(Block(key=f"#{len(self.blocks)}", lines=tuple(self._lines)))
+            self.blocks.append(Block(key=f"#{self.name}{len(self.blocks)}", lines=tuple(self._lines)))
             self._lines = []
 
     def document(self, title: str = "") -> Document:
@@ -267,54 +278,45 @@ def fold_at(lines: tuple[Line, ...]) -> int | None:
 
 
 def unfolded(
-    document: Document, opened: frozenset[str], closed: frozenset[tuple[str, int]] = frozenset(), key: str = "enter"
-) -> list[tuple[Line, str, int]]:
-    """The lines that show, each with the key of its block and its place in it, given what is open and closed.
+    block: Block, *, is_open: bool = False, closed: frozenset[int] = frozenset(), key: str = "enter"
+) -> list[tuple[Line, int]]:
+    """The lines of a block that show, each with its place in it, given what is open and closed.
 
     A folded block ends with a line that says how much is hidden; its place is -1.
 
     Args:
-        document: all of it.
-        opened: blocks that are unfolded.
-        closed: block and place of lines that begin something which is folded into them.
+        block: all of it.
+        is_open: whether it is unfolded.
+        closed: places of lines that begin something which is folded into them.
         key: what unfolds a block.
     """
-    out: list[tuple[Line, str, int]] = []
-    for block in document.blocks:
-        lines: Sequence[Line] = block.lines
-        is_cut = block.folds and block.key not in opened
-        if is_cut:
-            assert block.shown is not None
-            lines = lines[: block.shown]
-        if closed and any(key == block.key for key, _ in closed):
-            out.extend(_without_closed(lines, block.key, closed))
-        else:
-            out.extend([(line, block.key, i) for i, line in enumerate(lines)])
-        if is_cut:
-            hidden = len(block.lines) - len(lines)
-            what = f"▸ {block.what}, {plural(hidden, 'line')}" if block.what else f"▾ {plural(hidden, 'more line')}"
-            said = Line((Piece(f"{what} ({key} shows them)", "fold"),), block.lines[0].indent)
-            out.append((said, block.key, -1))
-        elif block.folds:
-            out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), block.key, -1))
+    lines: Sequence[Line] = block.lines
+    is_cut = block.folds and not is_open
+    if is_cut:
+        lines = lines[: block.shown]
+    out = list(_without_closed(lines, closed)) if closed else [(line, i) for i, line in enumerate(lines)]
+    if is_cut:
+        hidden = len(block.lines) - len(lines)
+        what = f"▸ {block.what}, {plural(hidden, 'line')}" if block.what else f"▾ {plural(hidden, 'more line')}"
+        out.append((Line((Piece(f"{what} ({key} shows them)", "fold"),), block.lines[0].indent), -1))
+    elif block.folds:
+        out.append((Line((Piece("▴ fold", "fold"),), block.lines[-1].indent), -1))
     return out
 
 
-def _without_closed(
-    lines: Sequence[Line], key: str, closed: frozenset[tuple[str, int]]
-) -> Iterable[tuple[Line, str, int]]:
+def _without_closed(lines: Sequence[Line], closed: frozenset[int]) -> Iterable[tuple[Line, int]]:
     """The lines of a block, with what is folded in it as one line each."""
     at = 0
     while at < len(lines):
         line = lines[at]
-        if line.fold != 1 or (key, at) not in closed:
-            yield line, key, at
+        if line.fold != 1 or at not in closed:
+            yield line, at
             at += 1
             continue
         end = fold_end(lines, at)
         tail = lines[end].text if end < len(lines) else ""
         said = Piece(f" … {plural(end - at - 1, 'line')} … ", "fold")
-        yield Line((*line.pieces, said, Piece(tail)), line.indent, line.hang, 1), key, at
+        yield Line((*line.pieces, said, Piece(tail)), line.indent, line.hang, 1), at
         at = end + 1
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from runtime.snapshot import Snapshot
+from runtime.snapshot import Frame, Snapshot
 from runtime.trace import TraceEvent
 
 from ..replay.model import Anchor
+from .kept_frames import KeptViews
 from .snapshot_view import SnapshotView, snapshot_view
-from .state_changes import StateChange, snapshot_changes
+from .state_changes import StateChange, changes_of, other_frames
 from .text import one_line, plural
 
 MOST_FRAMES = 60
@@ -101,31 +102,57 @@ class StateView:
     """The state in a few words, for one line."""
 
 
-def state_view(
-    position: int,
-    now: Snapshot,
-    before: Snapshot | None,
-    since: int | None,
-    *,
-    source: str,
-    taken_unix_nano: int | None,
-) -> StateView:
-    """The view of a state.
+class States:
+    """The states of one trace, as views; what did not change since the last one is not made anew.
 
     Args:
-        position: of the state.
-        now: the state.
-        before: the state to compare with.
-        since: its position.
+        at: gives the state at a position; it is only read.
+        has_state: whether anything had started at a position.
         source: what the trace was loaded from, to be shown.
-        taken_unix_nano: when it was in the recording.
-
-    Cost: one look at every frame; only those that are shown are worked out.
     """
-    changes = snapshot_changes(before, now)
-    only = frames_to_show(now, changes)
-    shown = snapshot_view(now, source=source, taken_unix_nano=taken_unix_nano, only=only)
-    return StateView(position=position, snapshot=shown, changes=changes, since=since, summary=_summary(now, shown))
+
+    def __init__(self, at: Callable[[int], Snapshot], has_state: Callable[[int], bool], source: str) -> None:
+        self._at = at
+        self._has_state = has_state
+        self._source = source
+        self._views = KeptViews()
+        self._last: tuple[int, Snapshot, int] | None = None
+        """The last state: its position, the state and how many journal entries it has."""
+
+    def view(self, position: int, since: int | None, taken_unix_nano: int | None) -> StateView:
+        """The view of a state.
+
+        Args:
+            position: of the state.
+            since: of the state to compare with; None for the one before anything had started.
+            taken_unix_nano: when the state was in the recording.
+
+        Cost: one look at every frame; only those that are shown are worked out.
+        """
+        now, last = self._at(position), self._last
+        before, entries = None, None
+        if last is not None and last[0] == since:
+            before, entries = last[1:]
+        elif since is not None and self._has_state(since):
+            before = self._at(since)
+        others = other_frames(before, now)
+        if entries is None:
+            entries = now.entry_count()
+        else:
+            entries += sum(_entries_of(frame) - _entries_of(was) for was, frame in others)
+        self._last = position, now, entries
+        changes = changes_of(others)
+        only = frames_to_show(now, changes)
+        shown = snapshot_view(
+            now, source=self._source, taken_unix_nano=taken_unix_nano, only=only, views=self._views.of
+        )
+        summary = _summary(shown, entries)
+        return StateView(position=position, snapshot=shown, changes=changes, since=since, summary=summary)
+
+
+def _entries_of(frame: Frame | None) -> int:
+    """How many journal entries a frame has."""
+    return 0 if frame is None else len(frame.journal.prompt) + len(frame.journal.tool) + len(frame.journal.value)
 
 
 def frames_to_show(snapshot: Snapshot, changes: Sequence[StateChange]) -> set[str] | None:
@@ -148,12 +175,12 @@ def frames_to_show(snapshot: Snapshot, changes: Sequence[StateChange]) -> set[st
     return shown
 
 
-def _summary(snapshot: Snapshot, shown: SnapshotView) -> str:
+def _summary(shown: SnapshotView, entries: int) -> str:
     running = [frame for frame in shown.frames if frame.status == "running" and frame.call_id != "root"]
     here = running[-1] if running else shown.frames[-1] if shown.frames else None
     if here is None:
         return ""
     state = "running" if running else here.status
     memory = "" if here.memory is None else f" · memory: {plural(len(here.memory), 'key')}"
-    journal = plural(snapshot.entry_count(), "journal entry", "journal entries")
+    journal = plural(entries, "journal entry", "journal entries")
     return f"● {one_line(here.agent_id)} {state} · {journal}{memory} · {shown.fidelity}"

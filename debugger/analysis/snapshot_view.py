@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from runtime.journal import JournalEntry
 from runtime.messages import Json, JsonObject, Outcome, Request, ToolRequest
 from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
 
 from ..replay.model import Anchor, ReplayPlan
-from .document import Builder, Document, Piece, Style, json_text, told
+from .document import EMPTY, Block, Builder, Document, Line, Piece, Style, json_text, told
 from .state_changes import StateChange, changes_into, outcome_text
 from .text import clock, cost, count, one_line, plural
 
@@ -94,8 +94,38 @@ class SnapshotView:
         return next((word for word in ("missing", "inferred") if word in found), "exact")
 
 
+FrameViews: TypeAlias = Callable[[Iterable[tuple[int, Frame]]], tuple[FrameView, ...]]
+"""Makes the views of frames, each given with its depth."""
+FramePages: TypeAlias = Callable[[Sequence[FrameView]], Sequence["FramePage"]]
+"""Makes what a document says of frames."""
+
+
+class FramePage(NamedTuple):
+    """A frame in a document."""
+
+    row: Line
+    """In the list of frames."""
+    blocks: tuple[Block, ...]
+    """All of it."""
+
+
+def frame_views(frames: Iterable[tuple[int, Frame]]) -> tuple[FrameView, ...]:
+    """The views of frames, each given with its depth."""
+    return tuple([frame_view(depth, frame) for depth, frame in frames])
+
+
+def frame_pages(views: Sequence[FrameView]) -> list[FramePage]:
+    """What a document says of frames."""
+    return [frame_page(view) for view in views]
+
+
 def snapshot_view(
-    snapshot: Snapshot, *, source: str, taken_unix_nano: int | None = None, only: Collection[str] | None = None
+    snapshot: Snapshot,
+    *,
+    source: str,
+    taken_unix_nano: int | None = None,
+    only: Collection[str] | None = None,
+    views: FrameViews = frame_views,
 ) -> SnapshotView:
     """The view of a snapshot.
 
@@ -104,6 +134,7 @@ def snapshot_view(
         source: what the trace was loaded from, to be shown.
         taken_unix_nano: the time of the cut in the recording, where known.
         only: call ids of the frames to show, each with all those above it; None for all.
+        views: makes the views of the frames.
     """
     origin = snapshot.provenance
     return SnapshotView(
@@ -112,7 +143,7 @@ def snapshot_view(
         anchor=origin.anchor or "after",
         taken_unix_nano=taken_unix_nano,
         source=source,
-        frames=tuple(_frame_view(depth, frame) for depth, frame in _walk(snapshot, only)),
+        frames=views(_walk(snapshot, only)),
         left_out=0 if only is None else snapshot.frame_count - len(only),
     )
 
@@ -129,7 +160,8 @@ def _walk(snapshot: Snapshot, only: Collection[str] | None) -> Iterator[tuple[in
         stack.extend((depth + 1, child) for child in reversed(frame.children) if child in only)
 
 
-def _frame_view(depth: int, frame: Frame) -> FrameView:
+def frame_view(depth: int, frame: Frame) -> FrameView:
+    """The view of a frame."""
     notes = tuple(f"{note.what} ({note.times} times)" if note.times > 1 else note.what for note in frame.fidelity)
     return FrameView(
         call_id=frame.call_id,
@@ -206,6 +238,7 @@ def snapshot_document(
     changes: Sequence[StateChange] | None = None,
     since: str = "",
     replay_key: str = "r",
+    pages: FramePages = frame_pages,
 ) -> Document:
     """The snapshot as lines: where the cut is, what changed, the frames, each in full, a replay from here.
 
@@ -216,6 +249,7 @@ def snapshot_document(
         changes: what differs from another state; None where there is no other.
         since: which state that is, in words.
         replay_key: what starts a replay.
+        pages: makes what is said of the frames.
     """
     out = Builder()
     where = view.place or (f"{view.anchor} {one_line(span_name)}" if view.span_id else "at the end of the trace")
@@ -228,15 +262,16 @@ def snapshot_document(
     if changes is not None:
         changes_into(out, changes, f"changed since {since}")
     out.heading("frames")
-    for frame in view.frames:
-        _row(out, frame)
+    told_frames = pages(view.frames)
+    for page in told_frames:
+        out.put(page.row)
     if view.left_out:
         said = "that run, that changed and that started last are shown"
         out.line(Piece(f"… {plural(view.left_out, 'more frame')}; those {said}", "dim"), indent=2)
     if not view.frames:
         out.line(Piece("No agent had started yet.", "dim"), indent=2)
-    for i, frame in enumerate(view.frames):
-        _frame(out, frame, f"f{i}")
+    for page in told_frames:
+        out.put_blocks(page.blocks)
     if plan is not None:
         _plan(out, plan, replay_key)
     return out.document(where)
@@ -253,28 +288,36 @@ def _plan(out: Builder, plan: ReplayPlan, key: str) -> None:
         out.line(Piece(key, "key"), Piece(" starts it, after asking", "dim"), indent=2)
 
 
-def _row(out: Builder, frame: FrameView) -> None:
+def frame_page(frame: FrameView) -> FramePage:
+    """What a document says of a frame."""
+    out = Builder(f"{frame.call_id} ")
+    _frame(out, frame, frame.call_id)
+    return FramePage(_row(frame), out.document().blocks)
+
+
+def _row(frame: FrameView) -> Line:
     word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
     prompts = sum(entry.outcomes for entry in frame.entries if entry.kind == "prompt")
     tools = sum(entry.outcomes for entry in frame.entries if entry.kind == "tool")
     held = f"  ◆{prompts} ▲{tools}"
     keys = "memory not recorded" if frame.memory is None else f"memory: {plural(len(frame.memory), 'key')}"
-    # Depth is bounded by the snapshot format, but a pane is narrow.
-    out.line(
+    pieces = (
         Piece("● ", "agent"),
         told(frame.agent_id, "strong"),
         Piece(f"  {word}", style),
         Piece(held, "dim"),
         Piece(f"  {keys}", "dim" if frame.memory is not None else "warning"),
         Piece("" if frame.fidelity == "exact" else f"  {frame.fidelity}", "warning"),
-        indent=2 + 2 * min(frame.depth, 12),
     )
+    # Depth is bounded by the snapshot format, but a pane is narrow.
+    return Line(pieces, indent=2 + 2 * min(frame.depth, 12))
 
 
 def _frame(out: Builder, frame: FrameView, key: str) -> None:
     word, style = _STATUS.get(frame.status, (one_line(frame.status), ""))
     generation = "" if frame.generation is None else f"  generation {frame.generation}"
-    out.heading(told(frame.agent_id, before="● "), Piece(f"  {word}", style), Piece(generation, "dim"))
+    out.put(EMPTY)
+    out.title(told(frame.agent_id, "heading", before="● "), Piece(f"  {word}", style), Piece(generation, "dim"))
     out.line(Piece("call id ", "dim"), told(frame.call_id, "dim"), indent=2)
     if frame.fidelity != "exact" or frame.notes:
         notes = "; ".join(one_line(note) for note in frame.notes)

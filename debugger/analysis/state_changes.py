@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -44,16 +44,30 @@ def snapshot_changes(before: Snapshot | None, after: Snapshot | None) -> tuple[S
 
     Cost: a look at every frame, and a comparison of those that are not the same object in both.
     """
+    return changes_of(other_frames(before, after))
+
+
+def other_frames(before: Snapshot | None, after: Snapshot | None) -> list[tuple[Frame | None, Frame | None]]:
+    """The frames that may differ between two states, in both; None where there is none yet, or none any more."""
     old = {} if before is None else before.frames
     new = {} if after is None else after.frames
-    out: list[StateChange] = []
+    out: list[tuple[Frame | None, Frame | None]] = []
     for call_id, frame in new.items():
         was = old.get(call_id)
         if was is not frame:
+            out.append((was, frame))
+    out.extend((frame, None) for call_id, frame in old.items() if call_id not in new)
+    return out
+
+
+def changes_of(frames: Iterable[tuple[Frame | None, Frame | None]]) -> tuple[StateChange, ...]:
+    """What differs in these frames."""
+    out: list[StateChange] = []
+    for was, frame in frames:
+        if frame is not None:
             out.extend(_frame_changes(was, frame))
-    for call_id, frame in old.items():
-        if call_id not in new:
-            out.append(_change(frame, "frame", "removed", "the agent has not started"))
+        elif was is not None:
+            out.append(_change(was, "frame", "removed", "the agent has not started"))
     return tuple(out)
 
 

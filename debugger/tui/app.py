@@ -11,6 +11,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.filter import LineFilter
+from textual.screen import Screen
 
 from ..analysis.text import plural, visible
 from .keymap import bindings, key_of
@@ -22,6 +23,7 @@ from .screens.editor import EditorScreen
 from .screens.notebook import NotebookScreen
 from .screens.notes import HelpScreen
 from .screens.question import QuestionScreen
+from .screens.replay import ReplayScreen
 from .screens.sql import SqlScreen
 from .screens.traces import TracesScreen
 from .session import Session
@@ -29,6 +31,9 @@ from .settings import Settings
 from .theme import DARK, LIGHT, fallback_variables
 from .widgets.drawn import LOOKS, HasAscii
 from .without_color import WithoutColor
+
+_WITHOUT_COLOR: Final = WithoutColor()
+"""One for all: what a line is without colours is kept by the filter that took them away."""
 
 _READ_S: Final = 2.0
 """A warning may come from work in the background, between two keys of somebody who types on."""
@@ -81,8 +86,8 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         return fallback_variables(dark=self.current_theme.dark)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What a line goes through on its way to the terminal."""
-        return (WithoutColor(),) if self.no_color else super().get_line_filters()
+        """What a line goes through on its way to the terminal: our colours are true ones, to be sent as they are."""
+        return (_WITHOUT_COLOR,) if self.no_color else ()
 
     def on_mount(self) -> None:
         """Show the list of traces, and what was wrong with the settings."""
@@ -121,9 +126,9 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         """Open the SQL console, or go back to the one that is open."""
         if not isinstance(self.screen, PaneScreen) or isinstance(self.screen, SqlScreen):
             return
-        if any(isinstance(screen, SqlScreen) for screen in self.screen_stack):
-            while not isinstance(self.screen, SqlScreen):
-                self.pop_screen()
+        console = next((screen for screen in self.screen_stack if isinstance(screen, SqlScreen)), None)
+        if console is not None:
+            self._back_to(console)
         else:
             path = None if self._settings.path is None else self._settings.path.with_name("queries.json")
             self.push_screen(SqlScreen(self.session, QueryBook(path), self._open_above, self._clock))
@@ -137,13 +142,25 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         return self._listed.open_trace(trace_id, span_id)
 
     def _go_to(self, trace_id: str, span_id: str) -> bool:
-        """Show a span of a trace that is listed; False where it is not."""
+        """Leave the page for a span of a trace; False where the trace is not listed."""
         listed = self._listed
         if not listed.lists(trace_id):
             return False
-        while self.screen is not listed:
+        if self._back_to(listed):
+            listed.open_trace(trace_id, span_id)
+        return True
+
+    def _back_to(self, wanted: Screen[None]) -> bool:
+        """Leave all that lies above a screen; False, and a notice, where a replay runs there: leaving it cancels it."""
+        above = self.screen_stack[self.screen_stack.index(wanted) + 1 :]
+        if any(isinstance(screen, ReplayScreen) and not screen.has_ended for screen in above):
+            cancels = key_of("replay.cancel", self.keys)
+            said = f"A replay still runs, and leaving its page would end it; {cancels} there cancels it."
+            self.notify(said, severity="warning", markup=False)
+            return False
+        while self.screen is not wanted:
             self.pop_screen()
-        return listed.open_trace(trace_id, span_id)
+        return True
 
     def action_toggle_dark(self) -> None:
         """The other theme, also the next time."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from runtime.messages import Call
@@ -16,12 +17,13 @@ from ..analysis.branches import BranchWords, branch_words
 from ..analysis.fidelity import level_of, records_memory, with_conversation
 from ..analysis.opening import opening_of
 from ..analysis.places import Places, places_of
-from ..analysis.playhead import MOST_FRAMES, StateView, Track, state_view, track_of
+from ..analysis.playhead import MOST_FRAMES, States, StateView, Track, track_of
 from ..analysis.tree import name_of
 from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
 from ..store import Store, collector_off
+from ..store.rows import SearchPart
 from .exporting import ExportJob, write_export
 
 
@@ -57,6 +59,8 @@ class TraceReading(ABC):
         self._preparing: set[int] = set()
         """Threads, as above, that read a trace for a state or a replay."""
         self._search_lock = threading.Lock()
+        self._states: tuple[Recording, States] | None = None
+        """Of the recording whose state was asked for last."""
         self._places: tuple[tuple[str, int], Places] | None = None
 
     @property
@@ -68,11 +72,12 @@ class TraceReading(ABC):
     def _stores(self) -> list[Store]:
         return [self._store] if self._reader is None else [self._store, self._reader]
 
-    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
-        """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
+    def search(self, texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
+        """All spans part by part, and which of the texts each holds. Raises QueryCancelledError."""
         with self._noted_in(self._searching):
-            stores = self._stores if trace_id is None else [self._of(trace_id)]
-            return {text: frozenset(hit for store in stores for hit in store.search(text, trace_id)) for text in texts}
+            for store in self._stores if trace_id is None else [self._of(trace_id)]:
+                with closing(store.search(texts, trace_id)) as parts:
+                    yield from parts
 
     @contextmanager
     def _noted_in(self, threads: set[int]) -> Iterator[None]:
@@ -181,9 +186,8 @@ class TraceReading(ABC):
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
         """The state after an event, and what changed since another one. Raises RestoreError."""
         recording = self._record(trace_id)
-        cursor = recording.cursor
-        now = self._at(recording, position)
-        before = self._at(recording, since) if since is not None and cursor.has_state(since) else None
-        source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
-        taken = cursor.timeline.events[position].time_unix_nano
-        return state_view(position, now, before, since, source=source, taken_unix_nano=taken)
+        cursor, kept = recording.cursor, self._states
+        if kept is None or kept[0] is not recording:
+            source = ", ".join(dict.fromkeys(path.name for path in recording.sources[:1]))
+            kept = self._states = recording, States(partial(self._at, recording), cursor.has_state, source)
+        return kept[1].view(position, since, cursor.timeline.events[position].time_unix_nano)

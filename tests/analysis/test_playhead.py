@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from debugger.analysis.document import Builder
-from debugger.analysis.playhead import MOST_FRAMES, Track, state_view, track_of
+from debugger.analysis.kept_frames import KeptPages, KeptViews
+from debugger.analysis.playhead import MOST_FRAMES, States, Track, track_of
+from debugger.analysis.snapshot_view import frame_pages, snapshot_document
 from debugger.analysis.state_changes import changes_into, snapshot_changes
 from runtime.messages import Outcome
-from runtime.snapshot import SnapshotCursor
+from runtime.snapshot import Frame, SnapshotCursor
 from runtime.trace import AgentEnd, AgentStart
 from tests.tui.test_real_app import SAMPLES
 
@@ -99,12 +101,45 @@ def test_of_very_many_frames_those_that_run_changed_or_came_last_are_shown():
         if n != 3:
             add(AgentEnd, f"a{n}", "root", outcome=Outcome(status="ok", output=n))
     cursor = SnapshotCursor(events, trace)
-    now, before = cursor.at(len(cursor) - 1), cursor.at(9)
-    view = state_view(len(cursor) - 1, now, before, 9, source="f", taken_unix_nano=None)
+    view = States(cursor.at, cursor.has_state, "f").view(len(cursor) - 1, 9, None)
     assert len(view.snapshot.frames) == MOST_FRAMES
     assert view.snapshot.left_out == 501 - MOST_FRAMES
     assert [f.input for f in view.snapshot.frames if f.status == "running" and f.depth] == [3]
     assert view.snapshot.frames[-1].input == 499
+
+
+def test_what_is_kept_from_the_last_state_says_the_same_as_what_is_made_anew(cursor):
+    first = next(i for i in range(len(cursor)) if cursor.has_state(i))
+    there = range(first, len(cursor))
+    states, pages = States(cursor.at, cursor.has_state, "f"), KeptPages()
+    since = None
+    for position in (*there, *reversed(there), len(cursor) - 1, first):
+        kept = states.view(position, since, None)
+        anew = States(cursor.at, cursor.has_state, "f").view(position, since, None)
+        assert kept == anew
+        one, other = (snapshot_document(kept.snapshot, "", None, kept.changes, "x", pages=of) for of in
+                      (pages.of, frame_pages))  # fmt: skip
+        assert one == other
+        assert len({block.key for block in one.blocks}) == len(one.blocks)
+        since = position
+
+
+def test_only_frames_that_hold_something_else_are_made_anew():
+    memory = {"n": 1}
+    frames = [Frame(call_id=name, agent_id=name, memory=dict(memory)) for name in "ab"]
+    views = KeptViews()
+    before = views.of((0, frame) for frame in frames)
+    other = frames[1].copy()
+    other.memory["n"] = True  # Equal, but not the same.
+    after = views.of((0, frame) for frame in (frames[0].copy(), other))
+    assert after[0] is before[0]
+    assert after[1].memory == {"n": True}
+    assert type(after[1].memory["n"]) is bool
+    spent = other.copy()
+    spent.journal.record("tool", "h", Outcome(status="ok", output="x"))
+    assert [entry.last for entry in views.of([(0, spent)])[0].entries] == ["x"]
+    pages = KeptPages()
+    assert pages.of(before)[0] is pages.of(after)[0]
 
 
 def track(*events: tuple[str, str, int]) -> Track:

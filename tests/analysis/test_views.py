@@ -9,7 +9,7 @@ import pytest
 
 from debugger.analysis.attributes import attributes_document
 from debugger.analysis.conversation import conversation, document_of
-from debugger.analysis.document import Builder, Document, json_lines, unfolded
+from debugger.analysis.document import Builder, Document, Line, json_lines, unfolded
 from debugger.analysis.filter_fields import trace_filter
 from debugger.analysis.problem import problem_of
 from debugger.analysis.replay_view import from_where, result_document
@@ -137,13 +137,18 @@ def test_json_is_pretty_and_short_values_stay_on_a_line():
     assert len(json_lines(deep)) < 400
 
 
+def showing(document: Document, *opened: str) -> list[Line]:
+    """The lines that show, with some blocks unfolded."""
+    return [line for block in document.blocks for line, _ in unfolded(block, is_open=block.key in opened)]
+
+
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "line\n" * 100_000], ids=["one endless line", "many lines"])
 def test_a_long_text_folds_to_a_screenful_and_unfolds_completely(text):
     out = Builder()
     out.text("long", text)
     document = out.document()
-    assert len(unfolded(document, frozenset())) <= 25
-    whole = "".join(line.text for line, _, _ in unfolded(document, frozenset(("long",)))[:-1])
+    assert len(showing(document)) <= 25
+    whole = "".join(line.text for line in showing(document, "long")[:-1])
     assert whole == text.replace("\n", "")
 
 
@@ -294,7 +299,7 @@ def test_tools_and_parameters_of_a_model_call_are_shown_and_definitions_fold():
     parameters = {"temperature": 0.2, "stop": ["x"]}
     call = llm(USER, tool_definitions=tools, parameters=parameters, output_schema={"type": "object"})
     document = document_of(conversation(call))
-    shown = "\n".join(line.text for line, _, _ in unfolded(document, frozenset()))
+    shown = "\n".join(line.text for line in showing(document))
     assert 'parameters temperature 0.2 · stop ["x"]' in shown
     assert "tools offered look, go␛" in shown
     assert "▸ 2 tool definitions, 8 lines (enter shows them)" in shown

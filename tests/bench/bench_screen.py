@@ -25,7 +25,7 @@ from textual.binding import BindingType
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from debugger.analysis.playhead import StateView, Track, state_view, track_of
+from debugger.analysis.playhead import States, StateView, Track, track_of
 from debugger.replay.model import Anchor
 from debugger.tui.app import RetrospanApp
 from debugger.tui.screens.trace import TraceScreen
@@ -61,6 +61,7 @@ class BenchSession(FakeSession):
         began = time.process_time()
         self.cursor = SnapshotCursor(events)
         self.pass_seconds = time.process_time() - began
+        self.states = States(self.cursor.at, self.cursor.has_state, "bench")
         self._by_id = {row.span_id: row for row in self.span_rows}
 
     def _row(self, span_id: str) -> Any:
@@ -79,8 +80,7 @@ class BenchSession(FakeSession):
         return len(self.cursor) * 7 // 10
 
     def state(self, trace_id: str, position: int, since: int | None) -> StateView:
-        before = None if since is None else self.cursor.at(since)
-        return state_view(position, self.cursor.at(position), before, since, source="bench", taken_unix_nano=None)
+        return self.states.view(position, since, None)
 
 
 class Page(ScrollView, can_focus=True):

@@ -14,10 +14,11 @@ from debugger.tui.screens.editor import AskScreen
 from debugger.tui.screens.notes import HelpScreen
 from debugger.tui.screens.question import QuestionText
 from debugger.tui.screens.replay import ReplayScreen
+from debugger.tui.screens.sql import SqlScreen
 from debugger.tui.screens.trace import TraceScreen
 from runtime.journal import Difference, Question
 from runtime.messages import Call
-from tests.tui.driver import NARROW, WIDE, Desk, drive, key_event, see
+from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive, key_event, see
 from tests.tui.fake_session import FakeSession, same_report
 
 
@@ -327,7 +328,29 @@ def test_what_comes_too_late_asks_nothing_over_another_page():
         desk.app.push_screen(AskScreen(Question(kind="llm", name="m", call_id="x", reason="new", request=[],
                                                 proposal=None, differences=(near,))))  # fmt: skip
         await desk.settle()
-        assert "message messages[1]" in desk.screen
+        assert "messages[1]" in desk.screen
         assert "check [-Lyon-]{+␛[2JNice+}" in desk.screen
 
     drive(session, scene, WIDE)
+
+
+def test_a_replay_that_runs_is_not_cancelled_by_going_elsewhere():
+    session = FakeSession()
+    session.gate = threading.Event()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("Q", Typed("select 1"), "enter", "enter", "r")
+        desk.app.post_message(key_event("enter"))
+        await desk.until(lambda: "running…" in desk.screen)
+        desk.app.post_message(key_event("Q"))
+        await desk.until(lambda: "A replay still runs" in desk.screen)
+        session.gate.set()
+        await desk.settle()
+        screen = desk.app.screen
+        assert isinstance(screen, ReplayScreen)
+        assert screen.report is not None
+        assert screen.report.ended == "done"
+        await desk.press("Q")
+        assert isinstance(desk.app.screen, SqlScreen)
+
+    drive(session, scene, NARROW)

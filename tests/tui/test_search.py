@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from threading import Event
+
 import pytest
-from msgspec import structs
 from textual import events
 from textual.events import Paste
 
+from debugger.analysis.filter_fields import span_filter
+from debugger.analysis.matches import SpanFinder, SpanPlaces
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
-from debugger.tui.screens.traces import TracesScreen
+from debugger.tui.screens.trace_search import SearchQuestion
 from debugger.tui.widgets.filter_line import FilterLine
 from debugger.tui.widgets.minimap import Minimap
 from debugger.tui.widgets.ruler import Ruler
-from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import NARROW, Desk, Typed, drive, see
 from tests.tui.fake_session import FakeSession, span_row
 
@@ -34,6 +37,27 @@ def test_a_search_is_counted_and_gone_through():
         assert "search ▸" not in desk.screen
         await desk.press("n")
         assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
+
+    drive(FakeSession(), scene)
+
+
+def test_a_long_search_shows_what_it_has_found_so_far():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", Typed("kind:llm"), "enter")
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        forest = screen.timeline.forest
+        finder = SpanFinder(forest, span_filter("kind:llm"), {})
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.settle()
+        assert "no match yet, searching… 0 %" in desk.line("search ▸")
+        rows = [(row.trace_id, row.seq, 0) for row in forest.rows[:6]]
+        next(finder.look_in([rows], SpanPlaces(forest)))
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.press("n")
+        assert "of 2, searching… 50 %" in desk.line("search ▸"), "the keys go through them"
+        await desk.press("f")
+        assert "format_plan" in desk.screen, "which are the only ones is not known yet"
 
     drive(FakeSession(), scene)
 
@@ -341,85 +365,23 @@ def test_the_list_searches_what_was_recorded():
         await desk.press("slash", Typed("text:lyon"))
         assert "1 shown" in desk.screen
         assert "poller" not in desk.screen
+        await desk.press("ctrl+u", Typed("not lyon"))
+        assert "3 shown" in desk.screen
+        search, begun, go_on = session.search, Event(), Event()
 
-    drive(FakeSession(), scene)
+        def slow(texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+            begun.set()
+            assert go_on.wait(60)
+            return search(texts, trace_id)
 
-
-def test_the_list_is_grouped_and_turned_round():
-    async def scene(desk: Desk) -> None:
-        await desk.press("u")
-        assert "demo-agent  1 trace" in desk.screen
-        assert "travel_desk" in desk.cursor, "the cursor stays on its trace"
-        await desk.press("home", "enter")
-        assert isinstance(desk.app.screen, TracesScreen), "a heading opens nothing"
-        assert desk.cursor.startswith("▌▸ "), "it folds"
-        table = desk.app.screen.query_one(TraceList)
-        before = len(table.lines)
-        table.show(table.traces[1:])
-        await desk.settle()
-        assert desk.cursor.startswith("▌▸ "), "the cursor stays on its heading when rows come or go"
-        table.show(session.rows)
-        await desk.press("right")
-        assert len(table.lines) > before
-        await desk.press("e")
-        assert len(table.lines) == len(table.groups)
-        await desk.press("e", "down", "space", "left")
-        assert "✓ 1 marked" in desk.screen
-        assert desk.cursor.startswith("▌▸ "), "the trace is in the group that was folded"
-        await desk.press("space")
-        assert "This is a group" in desk.screen
-        await desk.press("u")
-        assert "trip  3 traces" in desk.screen
-        await desk.press("u", "u", "S")
-        assert "started ▴" in desk.screen
-        assert desk.screen.index("researcher") < desk.screen.index("poller")
-        await desk.press("left")
-        assert "no groups to fold" in desk.screen
+        session.search = slow  # type: ignore[method-assign]
+        desk.app.screen.query_one(FilterLine).text = "lyon"
+        await desk.until(lambda: "0 shown, searching…" in desk.screen and begun.is_set())
+        assert "Looking in everything that was recorded…" in desk.screen
+        go_on.set()
+        await desk.until(lambda: "1 shown" in desk.screen and "searching…" not in desk.screen)
 
     session = FakeSession()
-    drive(session, scene)
-
-
-def test_a_click_on_a_column_sorts_by_it_and_turns_round():
-    async def scene(desk: Desk) -> None:
-        heads = desk.app.screen.query_one("#columns")
-        await desk.pilot.click(heads, offset=(desk.line("tokens in/out").index("took"), 0))
-        await desk.settle()
-        assert "took ▾" in desk.screen
-        await desk.pilot.click(heads, offset=(desk.line("tokens in/out").index("took"), 0))
-        await desk.settle()
-        assert "took ▴" in desk.screen
-        await desk.pilot.click(heads, offset=(0, 0))
-        assert "took ▴" in desk.screen, "beside all columns nothing happens"
-
-    drive(FakeSession(), scene)
-
-
-def test_new_rows_above_leave_the_page_in_place():
-    first = FakeSession().rows[0]
-    many = [structs.replace(first, trace_id=f"{n:032x}", start_unix_nano=n) for n in range(200, 100, -1)]
-
-    async def scene(desk: Desk) -> None:
-        table = desk.app.screen.query_one(TraceList)
-        await desk.press("end", "up")
-        before = table.cursor - table.scroll_offset.y
-        table.show([structs.replace(first, trace_id="f" * 32, start_unix_nano=999), *many])
-        await desk.settle()
-        assert table.selected is not None
-        assert table.selected.start_unix_nano == 102
-        assert table.cursor - table.scroll_offset.y == before
-
-    drive(FakeSession(traces=many), scene)
-
-
-def test_sorting_by_name():
-    rows = FakeSession().rows
-    session = FakeSession(traces=[structs.replace(rows[0], name="zebra"), rows[1]])
-
-    async def scene(desk: Desk) -> None:
-        await desk.press(*"sssss")
-        assert desk.screen.index("poller") < desk.screen.index("zebra")
-
     drive(session, scene)
 
 

@@ -19,7 +19,7 @@ from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
 from ...analysis.text import ONE_LINE_LIMIT, one_line, visible, width_of
-from ...analysis.word_diff import difference_lines
+from ...analysis.word_diff import difference_lines, place_pieces
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
@@ -83,6 +83,7 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         self.query_one("#editor").border_title = self.title_text
         if self.has_one_line:
             self.area.has_one_line = True
+            self.area.soft_wrap = False
             self.area.styles.height = 3
         offered = [each for each in (*self.BINDINGS, *EditorScreen.BINDINGS) if isinstance(each, Binding) and each.show]
         self.query_one(KeyLine).offer(offered, ())
@@ -90,6 +91,11 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         """On a low screen paths and text take fewer lines, so that the keys stay on it."""
         self.set_class(event.size.height < _LOW, "-low")
+
+    def propose(self, name: str) -> None:
+        """Put a name there, the caret behind it."""
+        self.area.load_text(name)
+        self.area.move_cursor(self.area.document.end)
 
     def help_nodes(self) -> Sequence[object]:
         """Whose keys the help explains."""
@@ -215,7 +221,7 @@ class AskScreen(EditorScreen[Supplied]):
         text = Text(f"{asked.kind} {visible(asked.name)}: ", "bold")
         text.append(f"{visible(asked.reason)}\n", "not bold")
         for difference in asked.differences:
-            text.append(f"{visible(difference.part)} {visible(difference.path)}".rstrip() + "\n", "dim not bold")
+            text.append("".join(piece.text for piece in place_pieces(difference)) + "\n", "dim not bold")
             text.append("".join(f"  {line.text}\n" for line in difference_lines(difference)), "not bold")
         text.append("asked ", "dim not bold").append(_cut(visible(_plain(last))), "not bold")
         with VerticalScroll(id="editor-asked"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import cast
 
 from runtime.snapshot import NoFrameError
 
 from ...analysis.document import Builder, Document, Piece
+from ...analysis.kept_frames import KeptPages
 from ...analysis.playhead import StateView, Track
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.snapshot_view import snapshot_document
@@ -45,6 +46,7 @@ class TraceTime(TraceBase):
         self._tracked: TraceRow | None = None
         """The trace as it was when it had these events."""
         self._state: StateView | None = None
+        self._pages = KeptPages()
         self._replay_waits = False
         self._words = ""
         """How far the reading of the trace is, once that takes long enough to be told."""
@@ -261,7 +263,8 @@ class TraceTime(TraceBase):
             since += ", which is marked"
         changes = None if state.since is None or state.since == state.position else state.changes
         snapshot = replace(state.snapshot, place=place)
-        return snapshot_document(snapshot, "", plan, changes, since, self.key("trace.replay"))
+        replay_key = self.key("trace.replay")
+        return snapshot_document(snapshot, "", plan, changes, since, replay_key, self._pages.of)
 
     def _no_state(self, question: StateQuestion, error: Exception) -> None:
         self._end_reading()
@@ -301,17 +304,21 @@ class TraceTime(TraceBase):
         return {sign: track.times[at] for sign, at in places if at is not None}
 
 
-def no_cut_document() -> Document:
-    """What the state's tab says before there is one."""
+def no_cut_document(key: Callable[[str], str]) -> Document:
+    """What the state's tab says before there is one.
+
+    Args: key: how a binding's key is written.
+    """
     out = Builder()
     out.line(Piece("No state has been rebuilt yet.", "dim"))
     out.gap()
-    for key, sentence in (
-        ("b", "the state just before the span under the cursor"),
-        ("a", "the state just after it"),
-        ("]", "the playhead: the state at every event, one after the other; [ goes back"),
-        ("d", "marks a state, and at another one shows what differs"),
-        ("r", "replays from the state while it is shown here"),
+    goes_back = f"{key('trace.step_back')} goes back"
+    for id_, sentence in (
+        ("trace.before", "the state just before the span under the cursor"),
+        ("trace.after", "the state just after it"),
+        ("trace.step", f"the playhead: the state at every event, one after the other; {goes_back}"),
+        ("trace.mark", "marks a state, and at another one shows what differs"),
+        ("trace.replay", "replays from the state while it is shown here"),
     ):
-        out.line(Piece(key, "key"), Piece(f"  {sentence}"), indent=2, hang=3)
+        out.line(Piece(key(id_), "key"), Piece(f"  {sentence}"), indent=2, hang=3)
     return out.document()

@@ -28,7 +28,7 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
 from .arranging import ArrangingScreen
-from .filtering import answered, told_at_its_place
+from .filtering import answered, told_at_its_place, traces_holding
 from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
 from .notes import NotesScreen, issues_document
@@ -136,7 +136,11 @@ class TracesScreen(ArrangingScreen):
 
     def draw(self) -> None:
         """Draw the column heads, the header and the key line again."""
-        self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        table = self.query_one(TraceList)
+        self.query_one("#columns", OneLine).pieces = table.header_pieces()
+        if table.is_searching != self._bodies.is_awaited:
+            table.is_searching = self._bodies.is_awaited
+            table.refresh()
         self._judging.look()
         self.draw_header()
         self.offer_keys()
@@ -244,7 +248,7 @@ class TracesScreen(ArrangingScreen):
         table.show(rows)
         self.look_at_conversations()
         self.draw()
-        if self._opens_first and self.is_current and table.selected is not None:
+        if self._opens_first and self.is_current and (table.selected is not None or not self._loading):
             self._opens_first = False
             self.action_open()
         if self._start[0] and not self._loading:
@@ -321,21 +325,22 @@ class TracesScreen(ArrangingScreen):
         self._session.sql.stop()
         if wanted.texts or wanted.conditions:
             self._bodies.ask(wanted)
-            self.draw_header()
         else:
             self._bodies.drop()
-            self.rearrange(wanted=wanted)
+        if wanted.conditions:
+            self.draw_header()
+        else:
+            self.rearrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        held = self._session.search(wanted.texts, None) if wanted.texts else {}
-        found = {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in held.items()}
-        return found | answered(self._session.sql, wanted, None)
+        held = traces_holding(self._session.search, wanted.texts)
+        return held | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
         self.rearrange(wanted=wanted, found=found)
 
     def _not_searched(self, wanted: Filter, error: Exception) -> None:
-        self.draw_header()
+        self.draw()
         if not told_at_its_place(self.query_one(FilterLine), wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
 

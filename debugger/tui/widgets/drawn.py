@@ -77,29 +77,53 @@ class Look:
         return kept[fill]
 
     def strip(self: Widget, pieces: Iterable[Drawable], width: int, fill: str = "") -> Strip:  # type: ignore[misc]
-        """Exactly ``width`` cells of the pieces, cut with an ellipsis or padded, on the widget's own colours."""
+        """Exactly ``width`` cells of the pieces, cut with an ellipsis or padded, on the widget's own colours.
+
+        Neighbours that look alike become one segment: each one costs at every step of its way to the terminal.
+        """
         plain = self.app.ascii_only if isinstance(self.app, HasAscii) else False
+        looks: dict[str, Style] = self.__dict__.setdefault("_looks_on", {}).setdefault(fill, {})
         segments: list[Segment] = []
-        room = width
+        room, held, name = width, "", ""
         for piece in pieces:
-            text = cut(piece.text, room) if piece.text else ""
+            text = piece.text
             if not text:
                 continue
-            room -= width_of(text)
-            if plain:
-                text = text.translate(_TO_ASCII)
-            segments.append(Segment(text, Look.style(self, piece.style)))
+            size = width_of(text)
+            if size > room:
+                text = cut(text, room)
+                size = width_of(text)
+            room -= size
+            if piece.style == name:
+                held += text
+            else:
+                if held:
+                    segments.append(Segment(held, looks.get(name) or Look._look_on(self, name, fill)))
+                held, name = text, piece.style
             if room <= 0:
                 break
+        if room > 0 and not name:
+            held, room = held + " " * room, 0
+        if held:
+            segments.append(Segment(held, looks.get(name) or Look._look_on(self, name, fill)))
         if room > 0:
-            segments.append(Segment(" " * room))
-        return Strip(segments, width).apply_style(Look.base(self, fill))
+            segments.append(Segment(" " * room, looks.get("") or Look._look_on(self, "", fill)))
+        if plain:
+            segments = [Segment(segment.text.translate(_TO_ASCII), segment.style) for segment in segments]
+        return Strip(segments, width)
+
+    def _look_on(self: Widget, name: str, fill: str) -> Style:  # type: ignore[misc]
+        """A named style on the widget's own colours. Kept for ``strip``."""
+        looks: dict[str, Style] = self.__dict__["_looks_on"][fill]
+        looks[name] = Look.base(self, fill) + Look.style(self, name)
+        return looks[name]
 
 
 def forget_styles(widget: Widget) -> None:
     """The theme or a pseudo class changed: work out the widget's styles anew."""
     widget.__dict__.pop("_base_styles", None)
     widget.__dict__.pop("_look_styles", None)
+    widget.__dict__.pop("_looks_on", None)
 
 
 class HasAscii:
@@ -153,6 +177,9 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
     DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; }"
 
+    keys_say_all: ClassVar[bool] = False
+    """``row_key`` says all that a row is made of: a strip then serves wherever and whenever its key comes again."""
+
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row under the cursor; 0 where there are no rows."""
     row_total: reactive[int] = reactive(0, repaint=False)
@@ -199,7 +226,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     # Rows.
 
     def redraw(self, total: int, cursor: int | None = None, changed: Sequence[int] | None = None) -> None:
-        """The rows have changed: forget all strips, keep the cursor inside, draw the page.
+        """The rows have changed: forget strips that may be stale, keep the cursor inside, draw the page.
 
         Args:
             total: how many rows there are now.
@@ -207,7 +234,8 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
             changed: the only rows on the screen that look otherwise than before, where that is known.
         """
         before = self.cursor
-        self._strips.clear()
+        if not self.keys_say_all:
+            self._strips.clear()
         self.row_total = total
         self._measure()
         wanted = self.cursor if cursor is None else cursor
@@ -280,7 +308,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
             said = () if self.row_total else self.empty_pieces(y)
             return self.strip(said, width) if said else Strip.blank(width, self.base())
         at_cursor = row == self.cursor
-        key = (row, width, at_cursor, at_cursor and self.has_focus, self.row_key(row))
+        key = (0 if self.keys_say_all else row, width, at_cursor, at_cursor and self.has_focus, self.row_key(row))
         strip = self._strips.get(key)
         if strip is None:
             strip = self._strips[key] = self._make(row, width, at_cursor)

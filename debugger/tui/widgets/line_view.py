@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from textual import events
 from textual.actions import SkipAction
@@ -43,11 +43,27 @@ class Row(NamedTuple):
     """The part of the line's text that the row shows."""
 
 
+_Folded: TypeAlias = tuple[bool, frozenset[int], str]
+"""Whether a block is unfolded, the places in it that are closed, and the key that unfolds it."""
+_NOTHING: Final = frozenset[int]()
+
+
+class _LaidOut(NamedTuple):
+    """A block that was laid out. It is held here, so that no other one can take its identity."""
+
+    block: Block
+    folded: _Folded
+    rows: list[Row]
+
+
 class LineView(Drawn):
     """Shows one document.
 
-    Cost of showing: one pass over the lines that are not folded away. Cost of a key: two rows.
+    Cost of showing: one pass over the lines that are not folded away, of blocks that the document before did not have.
+    Cost of a key: two rows.
     """
+
+    keys_say_all = True
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("text")
 
@@ -90,6 +106,8 @@ class LineView(Drawn):
         """The row on which a click has just folded or unfolded something."""
         self._rows: list[Row] = []
         self._wrapped_at = 0
+        self._laid_out: dict[int, _LaidOut] = {}
+        """The document's blocks, by identity."""
 
     def show(self, document: Document, *, keep: bool = False) -> None:
         """Show a document from its top; with ``keep`` stay where the cursor was, as it is the same one again."""
@@ -104,15 +122,32 @@ class LineView(Drawn):
     def _lay_out(self, cursor: int) -> None:
         width = self._text_width()
         before, self._wrapped_at = self._wrapped_at, width
-        rows: list[Row] = []
         unfolds = key_for(self, self.unfold_id)
-        for line, key, place in unfolded(self.document, self.opened, self.closed, unfolds):
-            room = max(width - line.indent, 8)
-            hang = min(line.hang, room // 2)
-            rows.extend([Row(line, key, place, start, end) for start, end in wrap_at(line.text, room, hang)])
+        known, self._laid_out = self._laid_out if width == before else {}, {}
+        rows: list[Row] = []
+        for block in self.document.blocks:
+            closed = frozenset([place for key, place in self.closed if key == block.key]) if self.closed else _NOTHING
+            folded = (block.key in self.opened, closed, unfolds)
+            laid_out = known.get(id(block))
+            if laid_out is None or laid_out.folded != folded:
+                laid_out = _LaidOut(block, folded, self._rows_of(block, folded))
+            self._laid_out[id(block)] = laid_out
+            rows.extend(laid_out.rows)
+        if width != before:
+            self._strips.clear()
         changed = self._changed(rows) if width == before else None
         self._rows = rows
         self.redraw(len(rows), cursor, changed)
+
+    def _rows_of(self, block: Block, folded: _Folded) -> list[Row]:
+        """A block, wrapped."""
+        is_open, closed, unfolds = folded
+        rows: list[Row] = []
+        for line, place in unfolded(block, is_open=is_open, closed=closed, key=unfolds):
+            room = max(self._wrapped_at - line.indent, 8)
+            hang = min(line.hang, room // 2)
+            rows.extend([Row(line, block.key, place, start, end) for start, end in wrap_at(line.text, room, hang)])
+        return rows
 
     def _changed(self, rows: list[Row]) -> list[int]:
         """The rows on the screen that these would change. Going from span to span, much stays as it is."""
@@ -130,6 +165,11 @@ class LineView(Drawn):
         # The scroll bar's cell is always left free: whether there is one depends on the wrapping.
         free = 0 if self.show_vertical_scrollbar else 1
         return max(self.scrollable_content_region.width - 1 - free, 8)
+
+    def row_key(self, row: int) -> Hashable:
+        """The part of a line that the row shows; what is looked for and where it wraps are the same for all rows."""
+        line, _, _, start, end = self._rows[row]
+        return line, start, end
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """The part of a line that the row shows."""

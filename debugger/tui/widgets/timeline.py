@@ -37,6 +37,7 @@ class Timeline(TimelineMoves):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("timeline")
+    keys_say_all = True
 
     class Selected(Message):
         """Another span is under the cursor. Handler: ``on_timeline_selected``."""
@@ -86,6 +87,7 @@ class Timeline(TimelineMoves):
         self.matches, self._matched = array("i"), bytearray(len(forest))
         place = forest.find(kept.span_id) if kept is not None else None
         self.loading_text = "This trace has no spans."
+        self._strips.clear()
         self._arrange(place or 0)
         if len(forest):
             self.post_message(self.Selected(self, self.index))
