@@ -214,21 +214,6 @@ def named_function(word: str) -> str:
     return word
 
 
-def chosen_trace(store: Store, args: Namespace) -> str:
-    """The one trace that is meant.
-
-    Raises: SeveralTracesError: there are several, and none was named.
-    """
-    from .snapshot import SeveralTracesError
-
-    if args.trace is not None:
-        return store.resolve_trace(args.trace)
-    found = [row.trace_id for row in reversed(store.traces())]
-    if len(found) > 1:
-        raise SeveralTracesError(found)
-    return found[0]
-
-
 def say_what_will_run(recording: Recording, command: Sequence[str], functions: Sequence[str]) -> bool:
     """Tell which tools of a program will really run, and what to add against it; whether there are any."""
     from ..replay.program.tools import foresee
@@ -239,7 +224,7 @@ def say_what_will_run(recording: Recording, command: Sequence[str], functions: S
         return False
     more = len(found.open) - _MOST_TOOLS
     names = ", ".join(found.open[:_MOST_TOOLS]) + (f" and {more} more" if more > 0 else "")
-    say(f"{found.why}: {names} will really run when the program calls them")
+    say(f"{found.why}: {names} will really run when the program calls {'it' if len(found.open) == 1 else 'them'}")
     for word in found.suggested:
         say(f"to answer it from the recording, add: --tool {word}")
     return True
