@@ -111,7 +111,7 @@ class CompareScreen(PinningScreen):
         self.detail.show(Document())
         self.draw_header()
         self._draw_totals()
-        self._reading.begin(shown_in(self.detail), at_once=False)
+        self._reading.begin(shown_in(self.detail, self.key("compare.back")), at_once=False)
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
     def on_resize(self) -> None:
