@@ -12,7 +12,7 @@ from .compare import ComparedCall, Comparison, Status, Totals
 from .conversation import GLYPHS, KIND_STYLES, summary
 from .document import Builder, Document, Line, Piece, Style, told, told_lines
 from .text import cost, count, duration, plural
-from .word_diff import difference_lines
+from .word_diff import difference_lines, place_pieces
 
 SIGNS: dict[Status, tuple[str, Style]] = {
     "same": ("=", "dim"),
@@ -97,15 +97,24 @@ def call_document(row: ComparedCall) -> Document:
     if row.status in ("removed", "added"):
         one = row.left or row.right
         assert one is not None
-        out.gap()
-        out.text("what", summary(one), style="removed" if row.status == "removed" else "added")
-        value: Json = one.result if one.has_result else one.arguments
-        if value is not None:
-            out.json("value", value, indent=2)
+        _only(out, one, "removed" if row.status == "removed" else "added")
     elif row.status == "same":
         out.gap()
         out.line(Piece("Request, answer, error, tokens and cost are the same.", "dim"))
     return out.document(f"compare {row.both_labels}")
+
+
+def _only(out: Builder, call: Call, style: Style) -> None:
+    """What a call that only one side has was given, and what came of it."""
+    out.gap()
+    told_of: dict[str, Json] = {"arguments": call.arguments} if call.arguments is not None else {}
+    if call.has_result:
+        told_of["result"] = call.result
+    if call.error is not None or not told_of:
+        out.text("what", summary(call), style=style)
+    for name, value in told_of.items():
+        out.line(Piece(name, "dim"))
+        out.json(name, value, indent=2)
 
 
 _STATUS: dict[Status, str] = {
@@ -132,7 +141,7 @@ def _numbers(left: Call | None, right: Call | None) -> list[tuple[str, str, str]
 def _differences(out: Builder, differences: Sequence[Difference]) -> None:
     for i, difference in enumerate(differences[:_SHOWN]):
         out.gap()
-        out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "))
+        out.line(*place_pieces(difference))
         out.body(f"d{i}", _lines(difference, 2))
     if len(differences) > _SHOWN:
         out.line(Piece(f"… and {plural(len(differences) - _SHOWN, 'more difference')}", "dim"))

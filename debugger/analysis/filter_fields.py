@@ -68,11 +68,9 @@ class Fields:
 
     by_key: Mapping[str, Field]
     names: Callable[[Any], str]
-    """What a bare word is looked for in, in lower case."""
+    """What a bare word is looked for in at once, in lower case; then in everything that was recorded."""
     key: Callable[[Any], Any]
     """What names a row in ``Found``."""
-    searches_bodies: bool
-    """Whether a bare word is also looked for in everything that was recorded."""
     id: Callable[[Any], str]
     """What names a row for a condition in SQL."""
 
@@ -89,7 +87,7 @@ def _span_names(row: SpanRow) -> str:
 
 SPAN_FIELDS = Fields(
     by_key={
-        "kind": Field("choice", lambda row: row.kind, "what the call is", get_args(CallKind)),
+        "kind": Field("choice", lambda row: row.kind, "kind of call", get_args(CallKind)),
         "name": Field("name", lambda row: row.name, "name of the span"),
         "agent": Field("name", lambda row: row.agent_name, "name of the agent"),
         "model": Field("name", lambda row: row.model, "model that was asked"),
@@ -108,7 +106,6 @@ SPAN_FIELDS = Fields(
     },
     names=_span_names,
     key=lambda row: row.seq,
-    searches_bodies=True,
     id=lambda row: row.span_id,
 )
 
@@ -147,7 +144,6 @@ TRACE_FIELDS = Fields(
     },
     names=_trace_names,
     key=lambda row: row.trace_id,
-    searches_bodies=False,
     id=lambda row: row.trace_id,
 )
 
@@ -164,7 +160,7 @@ def trace_filter(text: str) -> Filter:
 
 def _make(fields: Fields, token: Token) -> tuple[Test, Sequence[str]]:
     if not token.operator:
-        return _text_test(fields, token.text.casefold(), in_bodies=fields.searches_bodies)
+        return _text_test(fields, token.text.casefold())
     known = fields.by_key.get(token.key)
     if known is None:
         keys = ", ".join(fields.by_key)
@@ -175,7 +171,7 @@ def _make(fields: Fields, token: Token) -> tuple[Test, Sequence[str]]:
     match known.kind:
         case "text":
             _only(token, ":", "=")
-            return _text_test(fields, token.value.casefold(), in_bodies=True)
+            return _text_test(fields, token.value.casefold())
         case "sql":
             _only(token, ":")
             return _condition_test(fields, token)
@@ -200,12 +196,10 @@ def _only(token: Token, *operators: str) -> None:
                           at, at + len(token.operator))  # fmt: skip
 
 
-def _text_test(fields: Fields, wanted: str, *, in_bodies: bool) -> tuple[Test, Sequence[str]]:
+def _text_test(fields: Fields, wanted: str) -> tuple[Test, Sequence[str]]:
     names, key = fields.names, fields.key
     if not wanted:
         return (lambda row, found: True), ()
-    if not in_bodies:
-        return (lambda row, found: wanted in names(row)), ()
 
     def test(row: Any, found: Found) -> bool:
         return key(row) in found.get(wanted, ()) or wanted in names(row)
@@ -348,7 +342,9 @@ def complete(text: str, fields: Fields, values: Mapping[str, Sequence[str]]) -> 
     fitting += [value for value in offered if begun in value.casefold() and value not in fitting]
     head = f"{word.key}{word.operator}"
     return Completion(
-        word.start, tuple(f"{head}{quoted(value)} " for value in fitting), f"{known.about}: {_takes(known)}"
+        word.start,
+        tuple(f"{head}{quoted(value)} " for value in fitting),
+        f"{known.about}: {', '.join(known.choices) or _TAKES[known.kind]}",
     )
 
 

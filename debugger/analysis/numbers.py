@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from ..store.rows import NumbersBy, NumbersRow, TraceRow
 from .document import Builder, Document, Line, Piece, Style
 from .filter_language import quoted
-from .text import cost, count, duration, fit, one_line, plural
+from .text import cost, count, duration, fit, one_line, plural, width_of
 
 Sort: TypeAlias = Literal["calls", "p50", "p90", "p95", "p99", "longest", "total", "errors", "tokens", "cost"]
 
@@ -49,14 +49,19 @@ def totals_of(rows: Sequence[TraceRow]) -> Totals:
     )
 
 
-def totals_pieces(totals: Totals) -> tuple[Piece, ...]:
-    """The line above the numbers."""
+def totals_pieces(totals: Totals, width: int) -> tuple[Piece, ...]:
+    """The line above the numbers, with as many percentiles as there is room for."""
     out = [Piece(f" {plural(totals.traces, 'trace')} · {plural(totals.spans, 'span')}")]
     if totals.errors:
         out.append(Piece(f"  ✗{totals.errors:,}", "error"))
     if totals.percentiles is not None and totals.traces > 1:
-        times = zip(_PERCENTILES, totals.percentiles, strict=True)
-        out.append(Piece("   traces took " + "  ".join(f"{name} {duration(time)}" for name, time in times), "dim"))
+        out.append(Piece("   traces took", "dim"))
+        room = width - sum(width_of(piece.text) for piece in out)
+        for i, (name, time) in enumerate(zip(_PERCENTILES, totals.percentiles, strict=True)):
+            said = f"{' ' * min(i + 1, 2)}{name} {duration(time)}"
+            room -= width_of(said)
+            if room >= 0:
+                out.append(Piece(said, "dim"))
     elif totals.percentiles is not None:
         out.append(Piece(f"   took {duration(totals.percentiles[0])}", "dim"))
     return tuple(out)

@@ -20,7 +20,7 @@ from ..store.rows import SpanRow
 from .document import Builder, Document, Line, Piece, Style, told, told_lines
 from .text import cost, duration, one_line
 from .tree import name_of
-from .word_diff import diff_lines, diff_text, difference_lines
+from .word_diff import diff_lines, diff_text, difference_lines, place_pieces
 
 STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
     "running": ("… running", "dim"),
@@ -33,6 +33,8 @@ STATUS_SIGNS: dict[CallStatus, tuple[str, Style]] = {
 }
 """How each status reads in a row; the sign tells them apart without colour."""
 
+NO_ANSWER: Final = "no answer"
+"""What is said of a call that was still running when its replay ended."""
 _KIND: dict[str, tuple[str, Style]] = {"llm": ("◆", "llm"), "tool": ("▲", "tool"), "value": ("·", "dim")}
 
 
@@ -68,12 +70,14 @@ def row_pieces(row: ReplayRow) -> tuple[Piece, Piece]:
     return Piece(f"{glyph} {row.name}", style), Piece(sign, sign_style)
 
 
-def counts_text(calls: Iterable[ReplayCall]) -> str:
-    """``9 hit · 1 missed``, in the order of ``STATUS_SIGNS``, absent ones left out."""
+def counts_text(calls: Iterable[ReplayCall], *, runs: bool = False) -> str:
+    """``9 hit · 1 missed``, in the order of ``STATUS_SIGNS``, absent ones left out; ``runs``: more may come."""
     found: dict[str, int] = {}
     for call in calls:
         found[call.status] = found.get(call.status, 0) + 1
-    return " · ".join(f"{found[status]:,} {status}" for status in STATUS_SIGNS if status in found) or "no calls yet"
+    words = {} if runs else {"running": NO_ANSWER}
+    said = [f"{found[status]:,} {words.get(status, status)}" for status in STATUS_SIGNS if status in found]
+    return " · ".join(said) or ("no calls yet" if runs else "no calls")
 
 
 def from_where(job: ReplayJob, span_name: str | None) -> str:
@@ -200,7 +204,7 @@ def _divergence(out: Builder, found: Divergence) -> None:
     out.text("reason", found.reason, indent=2, first=(Piece(f"{found.cause}: ", "strong"),))
     for i, difference in enumerate(found.differences):
         out.gap()
-        out.line(told(difference.part, "key"), told(difference.path, "dim", "", before="  "), indent=2)
+        out.line(*place_pieces(difference), indent=2)
         out.body(f"d{i}", difference_lines(difference, 4))
     if found.differences:
         out.gap()

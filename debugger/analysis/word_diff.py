@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 from runtime.messages import Json
 
 from ..replay.model import Difference
-from .document import Line, Piece, Style, json_source, told_lines
+from .document import Line, Piece, Style, json_source, told, told_lines
 from .text import plural
 
 Change: TypeAlias = Literal["same", "removed", "added"]
@@ -141,6 +141,14 @@ def _shorten(text: str, *, first: bool, last: bool) -> str:
 def difference_lines(difference: Difference, indent: int = 0) -> list[Line]:
     """A difference word by word: ``[-recorded-]`` and ``{+actual+}`` between what is the same."""
     return diff_lines(diff_text(difference.recorded), diff_text(difference.actual), indent)
+
+
+def place_pieces(difference: Difference) -> Iterator[Piece]:
+    """Where it is: the path, after the part of the request where the path does not begin with that."""
+    if not difference.path.startswith(difference.part):
+        yield told(difference.part, "key", after="  " if difference.path else "")
+    if difference.path:
+        yield told(difference.path, "key")
 
 
 def diff_text(value: Json) -> str:

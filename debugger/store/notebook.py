@@ -17,6 +17,7 @@ from typing import Any, Final
 from ..errors import StoreError
 
 _WAIT_S: Final = 5.0
+_AWAY: Final = "A file that is no notebook can be moved away: the next note begins a new one."
 _TABLE: Final = """
 create table if not exists note (
     note_id integer primary key autoincrement,
@@ -68,7 +69,7 @@ class Notebook:
                 yield connection
                 connection.execute("commit")
         except (sqlite3.Error, OSError) as fault:
-            raise StoreError(f"{self.path}: the notebook cannot be used ({fault})") from fault
+            raise StoreError(f"{self.path}: the notebook cannot be used ({fault})", hint=_AWAY) from fault
 
     def notes(self) -> list[Note]:
         """All notes; none where there is no file yet.
@@ -83,7 +84,7 @@ class Notebook:
                 query = f"select {_COLUMNS} from note order by place, note_id"
                 return [_note(row) for row in connection.execute(query)] if known else []
         except sqlite3.Error as fault:
-            raise StoreError(f"{self.path}: the notebook cannot be read ({fault})") from fault
+            raise StoreError(f"{self.path}: the notebook cannot be read ({fault})", hint=_AWAY) from fault
 
     def add(self, note: Note) -> int:
         """Keep a note, after all others; its number.

@@ -40,7 +40,7 @@ def test_nobody_waits_for_an_answer_that_is_no_longer_wanted():
         line = desk.app.screen.query_one(FilterLine)
         line.text = "text:lyon"
         await desk.until(lambda: "searching…" in desk.screen)
-        line.text = "poller"
+        line.text = "name:poller"
         await desk.until(lambda: "1 shown" in desk.screen)
         assert "searching…" not in desk.screen
         line.text = ""

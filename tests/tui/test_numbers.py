@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from debugger.tui.screens.numbers import NumbersScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.filter_line import FilterLine
-from tests.tui.driver import NARROW, WIDE, Desk, drive
+from tests.tui.driver import NARROW, Desk, drive
 from tests.tui.fake_session import FakeSession
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -49,20 +47,6 @@ def test_numbers_lead_to_the_traces_and_spans_that_they_count():
         drive(session, scene, NARROW)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "160x50"])
-def test_frames(size, golden):
-    frames: dict[str, str] = {}
-
-    async def scene(desk: Desk) -> None:
-        await desk.press("number_sign")
-        frames["numbers"] = desk.screen
-        await desk.press("right")
-        assert "No tool is named in these traces." in desk.screen
-
-    drive(FakeSession(), scene, size)
-    golden.check(f"numbers-{size[0]}x{size[1]}", frames["numbers"])
-
-
 def test_a_condition_is_asked_again_when_traces_have_come():
     async def scene(desk: Desk) -> None:
         line = desk.app.screen.query_one("#filter", FilterLine)
@@ -75,19 +59,4 @@ def test_a_condition_is_asked_again_when_traces_have_come():
 
     session = FakeSession()
     session.is_library = True
-    drive(session, scene, NARROW)
-
-
-def test_numbers_that_cannot_be_counted_say_why():
-    async def scene(desk: Desk) -> None:
-        await desk.press("number_sign")
-        assert "below is why" in desk.screen
-        assert "no space left" in desk.screen
-
-    session = FakeSession()
-
-    def fail(by: str, trace_ids: object) -> list[object]:
-        raise OSError("no space left")
-
-    session.sql.numbers = fail  # type: ignore[method-assign,assignment]
     drive(session, scene, NARROW)

@@ -328,7 +328,7 @@ def test_what_comes_too_late_asks_nothing_over_another_page():
         desk.app.push_screen(AskScreen(Question(kind="llm", name="m", call_id="x", reason="new", request=[],
                                                 proposal=None, differences=(near,))))  # fmt: skip
         await desk.settle()
-        assert "message messages[1]" in desk.screen
+        assert "messages[1]" in desk.screen
         assert "check [-Lyon-]{+␛[2JNice+}" in desk.screen
 
     drive(session, scene, WIDE)

@@ -21,8 +21,7 @@ from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.settings import Settings
 from debugger.tui.sql_answers import SqlAnswers
 from debugger.tui.store_session import StoreSession
-from debugger.tui.widgets.sql_edit import SqlEdit
-from tests.tui.driver import NARROW, WIDE, Desk, Typed, drive, key_event
+from tests.tui.driver import NARROW, Desk, Typed, drive, key_event
 from tests.tui.fake_session import FakeSession
 
 DESK = Path(__file__).resolve().parents[2] / "sample_traces" / "travel_desk.otlp.jsonl"
@@ -114,30 +113,6 @@ def test_a_query_is_typed_completed_asked_and_followed_to_its_span(tmp_path):
 
     with StoreSession([DESK]) as session:
         drive(session, scene, NARROW)
-
-
-@pytest.mark.parametrize(("size", "shows_views"), [(NARROW, False), (WIDE, True)])
-def test_frames(size, shows_views, golden):
-    frames: dict[str, str] = {}
-
-    async def scene(desk: Desk) -> None:
-        await desk.press("Q")
-        frames["sql-empty"] = desk.screen
-        assert ("2 columns" in desk.screen) == shows_views
-        edit = desk.app.screen.query_one(SqlEdit)
-        edit.put("from calls")
-        await desk.press("enter")
-        frames["sql"] = desk.screen
-        edit.put("from calls nope")
-        await desk.press("escape", "enter")
-        frames["sql-error"] = desk.screen
-        edit.put("from calls where false")
-        await desk.press("enter")
-        assert "No row answers this query." in desk.screen
-
-    drive(FakeSession(), scene, size)
-    for name, shown in frames.items():
-        golden.check(f"{name}-{size[0]}x{size[1]}", shown)
 
 
 def test_the_examples_answer():

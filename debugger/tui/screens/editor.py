@@ -18,8 +18,8 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.text import ONE_LINE_LIMIT, one_line, visible, width_of
-from ...analysis.word_diff import difference_lines
+from ...analysis.text import ONE_LINE_LIMIT, fit, one_line, visible, width_of
+from ...analysis.word_diff import difference_lines, place_pieces
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
 from ...replay.model import Edit
@@ -83,6 +83,7 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         self.query_one("#editor").border_title = self.title_text
         if self.has_one_line:
             self.area.has_one_line = True
+            self.area.soft_wrap = False
             self.area.styles.height = 3
         offered = [each for each in (*self.BINDINGS, *EditorScreen.BINDINGS) if isinstance(each, Binding) and each.show]
         self.query_one(KeyLine).offer(offered, ())
@@ -90,6 +91,11 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         """On a low screen paths and text take fewer lines, so that the keys stay on it."""
         self.set_class(event.size.height < _LOW, "-low")
+
+    def propose(self, name: str) -> None:
+        """Put a name there, the caret behind it."""
+        self.area.load_text(name)
+        self.area.move_cursor(self.area.document.end)
 
     def help_nodes(self) -> Sequence[object]:
         """Whose keys the help explains."""
@@ -100,12 +106,13 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         self.dismiss(None)
 
 
-_PATH_CELLS: Final = 22
+_PATH_CELLS: Final = 34
+"""Of the column of paths, at most."""
 _EMPTY: Final = {
-    "messages[+]": "a message more, at the end of the request",
-    "answer.text": "what the model is taken to have answered",
+    "messages[+]": "one message more, at the end",
+    "answer.text": "what the model had answered",
     "error": "the tool fails with this",
-    "next": "a message after the end, to the agent that the trace implies",
+    "next": "a message after the run's end",
     "schema": "the JSON schema of the answer",
 }
 """What a path is for where nothing stands there."""
@@ -138,8 +145,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
         text, path = self._drafts.get(at, text), visible(path)
         words = Text(" ".join(visible(text[:ONE_LINE_LIMIT]).split()) or _EMPTY.get(path, "(empty)"))
         words.stylize("" if text else "dim")
+        here = "▸" if at == self._at else " "
         sign = "✎ " if at in self._drafts else "  "
-        return Text.assemble(sign, path.ljust(self._room + len(path) - width_of(path)), "  ", words)
+        return Text.assemble(here, sign, fit(path, self._room), "  ", words)
 
     def on_mount(self) -> None:
         """Begin with the text of the first path."""
@@ -147,7 +155,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
         self.area.focus()
 
     def _choose(self, at: int) -> None:
-        self._at = at
+        before, self._at = self._at, at
+        for each in {before, at}:
+            self._draw(each)
         path, text = self._choices[at]
         self.area.recorded = self._drafts.get(at, text)
         self.area.border_title = Text(visible(path))
@@ -161,6 +171,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
             del self._drafts[at]
         else:
             self._drafts[at] = text
+        self._draw(at)
+
+    def _draw(self, at: int) -> None:
         self.query_one(OptionList).replace_option_prompt_at_index(at, self._line(at))
 
     def on_text_area_changed(self) -> None:
@@ -215,7 +228,7 @@ class AskScreen(EditorScreen[Supplied]):
         text = Text(f"{asked.kind} {visible(asked.name)}: ", "bold")
         text.append(f"{visible(asked.reason)}\n", "not bold")
         for difference in asked.differences:
-            text.append(f"{visible(difference.part)} {visible(difference.path)}".rstrip() + "\n", "dim not bold")
+            text.append("".join(piece.text for piece in place_pieces(difference)) + "\n", "dim not bold")
             text.append("".join(f"  {line.text}\n" for line in difference_lines(difference)), "not bold")
         text.append("asked ", "dim not bold").append(_cut(visible(_plain(last))), "not bold")
         with VerticalScroll(id="editor-asked"):

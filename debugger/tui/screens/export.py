@@ -17,14 +17,14 @@ from .editor import EditorScreen
 from .files import NoFileNameError, file_named
 
 _SAID: dict[What, str] = {
-    "trace": "the spans as OTLP JSON, which every reader of OpenTelemetry opens",
+    "trace": "its spans as OTLP JSON, which OpenTelemetry tools read",
     "conversation": "every message once, as Markdown",
     "snapshot": "the state at the playhead, else at the end, as JSON",
 }
 _REDACTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     ((), "nothing is taken out"),
     (("secret",), "secrets are taken out: keys, tokens, passwords"),
-    (("all",), "secrets and personal data are taken out: mail, phone, card and account numbers too"),
+    (("all",), "also personal data: mail, phone, card, account numbers"),
 )
 
 
@@ -54,7 +54,7 @@ class ExportScreen(EditorScreen[ExportJob | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        self.area.load_text(str(self.job.path))
+        self.propose(str(self.job.path))
         self.area.focus()
         self._draw()
 
@@ -74,7 +74,7 @@ class ExportScreen(EditorScreen[ExportJob | None]):
         what = order[(order.index(self.job.what) + 1) % len(order)]
         if self.area.text == str(self.job.path):
             self.job = replace(self.job, path=self._free_file(SUFFIXES[what]))
-            self.area.load_text(str(self.job.path))
+            self.propose(str(self.job.path))
         self.job = replace(self.job, what=what, overwrites=False)
         self._draw()
 

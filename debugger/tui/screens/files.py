@@ -55,8 +55,7 @@ class FileScreen(EditorScreen[tuple[Path, bool] | None]):
 
     def on_mount(self) -> None:
         """Show what is proposed."""
-        self.area.load_text(str(self._path))
-        self.area.move_cursor(self.area.document.end)
+        self.propose(str(self._path))
         self.area.focus()
         self.say_above(f"to the file, in the form of its ending: {' '.join(self._endings)}", "dim")
 

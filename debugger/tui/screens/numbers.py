@@ -55,7 +55,7 @@ class NumbersScreen(PaneScreen):
         self._jump = jump
         self._by: NumbersBy = "model"
         self._found: dict[NumbersBy, Sequence[NumbersRow]] = {}
-        self._totals: tuple[Drawable, ...] = ()
+        self._totals: Totals | None = None
         self._stopping = False
         self._count: Latest[NumbersBy, tuple[list[NumbersRow], Totals]] = Latest(
             self, "numbers", self._count_now, self._show, self._not_counted
@@ -119,7 +119,8 @@ class NumbersScreen(PaneScreen):
             self._session.sql.stop()
 
     def _draw(self) -> None:
-        self.query_one("#totals", OneLine).pieces = self._totals
+        if self._totals is not None:
+            self.query_one("#totals", OneLine).pieces = totals_pieces(self._totals, self.size.width)
         tabs: list[Drawable] = [Run(" ")]
         for by, title in BYS.items():
             tabs.append(Run(f"[{title}]" if by == self._by else f" {title} ", "strong" if by == self._by else "dim"))
@@ -154,7 +155,7 @@ class NumbersScreen(PaneScreen):
     def _show(self, by: NumbersBy, found: tuple[list[NumbersRow], Totals]) -> None:
         rows, totals = found
         self._found[by] = rows
-        self._totals = totals_pieces(totals)
+        self._totals = totals
         self._show_rows(rows)
 
     def _show_rows(self, rows: Sequence[NumbersRow]) -> None:

@@ -104,7 +104,9 @@ class ReplayScreen(PaneScreen):
         if self.report is not None:
             done = headline(self.report)
             out.append(Run(f"  {done.text}", done.style))
-        elif not self.has_ended:
+        elif self.has_ended:
+            out.append(Run("  ✗ could not run", "error"))
+        else:
             out.append(Run("  stopping…" if self._stop else "  running…", "warning"))
         live = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "live"]
         asks = [what for what, mode in (("models", job.mode), ("tools", job.tools)) if mode == "ask"]
@@ -117,8 +119,10 @@ class ReplayScreen(PaneScreen):
 
     def header_right(self) -> Iterable[Drawable]:
         """The calls by status; on a narrow screen the report below tells them once it is there."""
-        if self.report is None or self.size.width >= _COUNTS:
-            yield Run(f"{counts_text(self.calls.calls.values())} ")
+        if not self.has_ended:
+            yield Run(f"{counts_text(self.calls.calls.values(), runs=True)} ")
+        elif self.report is not None and self.size.width >= _COUNTS:
+            yield Run(f"{counts_text(self.report.calls)} ")
 
     def on_mount(self) -> None:
         """Start."""
@@ -190,6 +194,7 @@ class ReplayScreen(PaneScreen):
 
     def _end(self) -> None:
         self.has_ended = True
+        self.calls.end()
         self.add_class("-ended")
         self.draw_header()
         self.offer_keys()

@@ -338,7 +338,7 @@ class SqlScreen(PaneScreen):
         if self._lower != "result" or self.is_busy:
             self.say("There is no result to write yet." if not self.is_busy else "The query still runs.")
             return
-        proposed = new_file(Path.cwd(), "result", ".csv")
+        proposed = new_file(Path(), "result", ".csv")
 
         def chosen(answer: tuple[Path, bool] | None) -> None:
             if answer is not None:
@@ -354,7 +354,7 @@ class SqlScreen(PaneScreen):
 
     def _written(self, job: tuple[str, Path, bool], rows: int) -> None:
         self._draw()
-        self.say(f"{plural(rows, 'row')} written to {job[1]}")
+        self.say(f"{plural(rows, 'row')} written to {job[1].absolute()}")
 
     def _not_written(self, _: tuple[str, Path, bool], error: Exception) -> None:
         self._stopping = False

@@ -27,7 +27,7 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
-from .filtering import answered, told_at_its_place
+from .filtering import answered, told_at_its_place, traces_holding
 from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
 from .marking import MarkingScreen
@@ -137,7 +137,11 @@ class TracesScreen(MarkingScreen):
             yield Run(f"! {plural(len(self._issues), 'input note')} ({self.key('traces.issues')}) ", "warning")
 
     def _draw(self) -> None:
-        self.query_one("#columns", OneLine).pieces = self.query_one(TraceList).header_pieces()
+        table = self.query_one(TraceList)
+        self.query_one("#columns", OneLine).pieces = table.header_pieces()
+        if table.is_searching != self._bodies.is_awaited:
+            table.is_searching = self._bodies.is_awaited
+            table.refresh()
         self._judging.look()
         self.draw_header()
         self.offer_keys()
@@ -319,10 +323,12 @@ class TracesScreen(MarkingScreen):
         self._session.sql.stop()
         if wanted.texts or wanted.conditions:
             self._bodies.ask(wanted)
-            self.draw_header()
         else:
             self._bodies.drop()
-            self._arrange(wanted=wanted)
+        if wanted.conditions:
+            self.draw_header()
+        else:
+            self._arrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
 
     def _arrange(self, **changes: Any) -> None:
         table = self.query_one(TraceList)
@@ -331,15 +337,14 @@ class TracesScreen(MarkingScreen):
         self._draw()
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        held = self._session.search(wanted.texts, None) if wanted.texts else {}
-        found = {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in held.items()}
-        return found | answered(self._session.sql, wanted, None)
+        held = traces_holding(self._session.search, wanted.texts)
+        return held | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
         self._arrange(wanted=wanted, found=found)
 
     def _not_searched(self, wanted: Filter, error: Exception) -> None:
-        self.draw_header()
+        self._draw()
         if not told_at_its_place(self.query_one(FilterLine), wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from ...analysis.replay_view import ReplayRow, replay_row, row_pieces
+from ...analysis.document import Piece
+from ...analysis.replay_view import NO_ANSWER, ReplayRow, replay_row, row_pieces
 from ...analysis.text import fit
 from ...replay.model import ReplayCall
 from ...store.rows import SpanRow
@@ -25,6 +26,7 @@ class ReplayList(Drawn):
         self._place: dict[str, int] = {}
         self._nearest: dict[str, str] = {}
         self.empty_text = "Starting the agent…"
+        self._has_ended = False
 
     def add(self, calls: Iterable[ReplayCall]) -> None:
         """Calls that started or ended. Cost: of these calls only, and one page drawn."""
@@ -49,6 +51,11 @@ class ReplayList(Drawn):
         """Put the cursor on the first call with one of these statuses, else on the first call."""
         self.cursor = next((i for i, row in enumerate(self._shown) if row.status in statuses), 0)
 
+    def end(self) -> None:
+        """Nothing comes any more: a call that runs still will have no answer."""
+        self._has_ended = True
+        self.redraw(len(self._shown))
+
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names."""
         width = max(self.scrollable_content_region.width - 1, 0)
@@ -61,14 +68,17 @@ class ReplayList(Drawn):
 
     def row_key(self, row: int) -> Hashable:
         """The call as it is now."""
-        return self._shown[row]
+        return self._shown[row], self._has_ended
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """Recorded call, replayed call, status."""
         shown = self._shown[row]
         name, status = row_pieces(shown)
         half = self._half(width)
-        recorded = f"{name.text[:2]}{shown.recorded}" if shown.recorded else "(not recorded)"
+        runs = shown.status == "running"
+        recorded = f"{name.text[:2]}{shown.recorded}" if shown.recorded else "" if runs else "(not recorded)"
+        if runs and self._has_ended:
+            status = Piece(f"- {NO_ANSWER}", "dim")
         return (
             Run(fit(recorded, half) + "  ", name.style if shown.origin_span_id else "dim"),
             Run(fit(name.text, half) + "  ", name.style),

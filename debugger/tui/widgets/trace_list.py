@@ -58,6 +58,8 @@ class TraceList(Drawn):
         """Ids of marked traces, in the order in which they were marked."""
         self.facts: Mapping[str, TraceFacts] = {}
         """What is known beyond the rows, of the traces whose calls have been read."""
+        self.is_searching = False
+        """What was recorded is still looked through for the filter: traces may come."""
         self._longest_name = _LEAST_NAME
 
     def show(self, traces: Sequence[TraceRow]) -> None:
@@ -248,6 +250,8 @@ class TraceList(Drawn):
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
         if not self.arrangement.wanted.is_empty and self.traces:
+            if self.is_searching:
+                return (Run("  Looking in everything that was recorded…", "dim"),) if y == 1 else ()
             return (
                 (Run(f"  No trace matches the filter; {key_for(self, 'traces.cancel')} clears it.", "dim"),)
                 if y == 1

@@ -1,4 +1,4 @@
--- Tools: how often, how long, how many failed
+-- Tools: how often, how long, failures
 select
     tool_name,
     count(*) as calls,
