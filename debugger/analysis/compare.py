@@ -22,6 +22,7 @@ from runtime.messages import (
 )
 
 from .text import one_line
+from .tree import called
 
 Status: TypeAlias = Literal["same", "changed", "removed", "added"]
 
@@ -183,8 +184,7 @@ def _without_ids(call: Call, known: dict[str, Message]) -> Call:
 
 def label_of(call: Call) -> str:
     """Name of the agent, tool or model."""
-    named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
-    return one_line(named or call.name)
+    return one_line(called(call))
 
 
 def _is_run(call: Call) -> bool:

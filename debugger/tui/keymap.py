@@ -113,7 +113,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("rows.end", "end,G", "last", "last", "To the last row"),
     ],
     "traces": [
-        _key("traces.open", "enter", "open", "open", "Open the trace under the cursor", show=True),
+        _key("traces.open", "enter", "open", "open", "Open the trace under the cursor; fold or unfold a "
+             "group", show=True),
         _key("traces.filter", "slash", "filter", "filter", "Show only some traces: by words in name, service, id "
              "or file, and by keys such as tokens>5k errors>0 duration>2s service:… text:…; tab completes, and a "
              "mistake is marked", show=True),
@@ -122,6 +123,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
+        _key("traces.fold", "left", "fold(True)", "fold group", "Show only the heading of the group under the cursor"),
+        _key("traces.unfold", "right", "fold(False)", "unfold group", "Show the traces of the group under the cursor"),
+        _key("traces.fold_all", "e", "fold_all", "fold all", "Fold all groups, or show the traces of all"),
         _key("traces.mark", "space", "mark", "mark", "Mark the trace under the cursor for a comparison, or take its "
              "mark away"),
         _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
