@@ -70,7 +70,7 @@ class TracesScreen(ArrangingScreen):
         self._began = clock()
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
-        self._load: Latest[None, Listed] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
         self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
@@ -215,12 +215,11 @@ class TracesScreen(ArrangingScreen):
         """Columns follow the width."""
         self.call_after_refresh(self.draw)
 
-    def _load_now(self, _: None) -> Listed:
+    def _load_now(self, _: None) -> None:
         def moved(progress: LoadProgress) -> None:
             self.post_message(LoadMoved(progress))
 
         self._session.load(moved, lambda: self._stop_loading)
-        return self._list_now(None)  # That a load has ended is said together with all that it brought.
 
     def _list_now(self, _: None) -> Listed:
         return self._session.traces(), self._session.issues()
@@ -232,12 +231,11 @@ class TracesScreen(ArrangingScreen):
         if not self._list.is_running:
             self._list.ask(None)
 
-    def _loaded(self, _: None, found: Listed) -> None:
+    def _loaded(self, _: None, __: None) -> None:
         self._loading = False
         if self._stop_loading:
             self.say("Loading was stopped; what is listed is usable.", warning=True)
-        self._list.drop()
-        self._listed(None, found)
+        self._list.ask(None)
 
     def _load_failed(self, _: None, error: Exception) -> None:
         self._loading = False
