@@ -32,9 +32,10 @@ class Minimap(TimeStrip):
             view: the window in view.
             marks: moments by the sign that marks them, such as the playhead.
         """
-        self._rhythm, self._axis, self._view = rhythm, axis, view
-        self._marks = marks or {}
-        self._draw()
+        before = self._rhythm, self._axis, self._view, self._marks
+        self._rhythm, self._axis, self._view, self._marks = rhythm, axis, view, marks or {}
+        if rhythm is not before[0] or (axis, view, self._marks) != before[1:]:
+            self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
         """Other cells, other moments."""
