@@ -349,6 +349,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("question.whole", "w", "whole", "from", "Where the replay starts: the whole trace, the state that is "
              "shown, or the span under the cursor"),
         _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
+        _key("question.name", "n", "name", "name", "Give the branch that comes of it a name of its own"),
         _key("question.help", "question_mark,f1", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),

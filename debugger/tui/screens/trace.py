@@ -138,6 +138,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._opening.leave()
         self.fidelity.leave()
         self.leave_reading()
+        self.leave_search()
 
     def on_screen_resume(self) -> None:
         """A replay may have added a branch."""
