@@ -260,6 +260,12 @@ class TraceSearch(TraceBase):
         line.remove_class("-open")
         return was_on
 
+    def leave_search(self) -> None:
+        """Nobody waits for what is looked for."""
+        if self._search.is_awaited:
+            self._session.sql.stop()
+        self._search.drop()
+
     def cursor_moved(self) -> None:
         """The cursor may have come to a match, or left it; where it left all that was shown, all is shown again."""
         if self._found is not None:

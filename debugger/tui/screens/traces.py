@@ -202,8 +202,9 @@ class TracesScreen(ArrangingScreen):
             self.offer_keys()
 
     def on_unmount(self) -> None:
-        """Let a load end."""
+        """Let a load and a search end."""
         self._stop_loading = True
+        self._bodies.drop()
 
     def on_screen_resume(self) -> None:
         """A replay may have made a new trace."""
@@ -333,7 +334,7 @@ class TracesScreen(ArrangingScreen):
             self.rearrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        held = traces_holding(self._session.search, wanted.texts)
+        held = traces_holding(self._session.search, wanted.texts, lambda: self._bodies.is_wanted)
         return held | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
