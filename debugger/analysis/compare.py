@@ -22,6 +22,7 @@ from runtime.messages import (
 )
 
 from .text import one_line
+from .tree import called
 
 Status: TypeAlias = Literal["same", "changed", "removed", "added"]
 
@@ -48,6 +49,8 @@ class ComparedCall:
     right: Call | None
     differences: tuple[Difference, ...] = ()
     """``recorded`` is the left side. Times are no difference: no two runs take the same."""
+    only_follows: bool = False
+    """Nothing but the outcome differs, and something below does: what an agent gives follows from what its calls do."""
 
     @property
     def both_labels(self) -> str:
@@ -116,7 +119,26 @@ def compare_traces(
         if not is_wanted():
             break
         rows.append(_row(None if a is None else old[a], None if b is None else new[b]))
-    return Comparison(rows=tuple(rows), left=_totals(left), right=_totals(right), stopped=_stopped(left, right))
+    return Comparison(
+        rows=tuple(_with_causes(rows)), left=_totals(left), right=_totals(right), stopped=_stopped(left, right)
+    )
+
+
+_OUTCOME: Final = frozenset(("output", "result", "error", "finish", "tokens", "cost"))
+
+
+def _with_causes(rows: Sequence[ComparedCall]) -> Iterator[ComparedCall]:
+    """The rows, those marked that differ only because something below them does."""
+    differs_below: dict[int, bool] = {}
+    out: list[ComparedCall] = []
+    for row in reversed(rows):
+        is_caused = differs_below.pop(row.depth + 1, False)
+        differs = row.status != "same"
+        differs_below[row.depth] = differs_below.get(row.depth, False) or is_caused or differs
+        if is_caused and row.status == "changed" and all(found.part in _OUTCOME for found in row.differences):
+            row = replace(row, only_follows=True)
+        out.append(row)
+    return reversed(out)
 
 
 _STOPPED = {"diverged": "diverged", "past_cut": "came to its cut", "cancelled": "was cancelled"}
@@ -162,8 +184,12 @@ def _without_ids(call: Call, known: dict[str, Message]) -> Call:
 
 def label_of(call: Call) -> str:
     """Name of the agent, tool or model."""
-    named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
-    return one_line(named or call.name)
+    return one_line(called(call))
+
+
+def _is_run(call: Call) -> bool:
+    """Whether it is the frame of a run of ours, whose name a branch may have of its own."""
+    return call.kind == "chain" and call.call_id == "root"
 
 
 def _in_depth(calls: Sequence[Call]) -> list[_Placed]:
@@ -178,7 +204,7 @@ def _in_depth(calls: Sequence[Call]) -> list[_Placed]:
     while True:
         while stack:
             call, depth = stack.pop()
-            shape = (call.kind, label_of(call) if call.kind != "llm" else "", depth)
+            shape = (call.kind, "" if call.kind == "llm" or _is_run(call) else label_of(call), depth)
             out.append(_Placed(call, depth, shape, (shape, _said(call))))
             stack.extend((child, depth + 1) for child in reversed(below.pop(call.span_id, [])))
         if not below:
@@ -292,7 +318,8 @@ def _call_differences(a: Call, b: Call) -> Iterator[Difference]:
         yield from _unrecorded("tools", a.tool_definitions is None, b.tool_definitions is None)
         yield from _unrecorded("messages", a.input_messages is None, b.input_messages is None)
     else:
-        yield from json_differences("name", "name", label_of(a), label_of(b))
+        if not (_is_run(a) and _is_run(b)):
+            yield from json_differences("name", "name", label_of(a), label_of(b))
         yield from json_differences("arguments", "arguments", a.arguments, b.arguments)
         yield from json_differences("input", "input", _asked_of_it(a), _asked_of_it(b))
     yield from _answers(a, b)

@@ -14,6 +14,7 @@ from .document import Builder, Document, Line, Piece, Style, told
 from .lineage import MOST_STEPS, End, Lineage, Link, Step
 from .places import Kind, Places
 from .text import clock, plural, visible
+from .tree import called
 
 _KINDS: dict[Kind, str] = {
     "message": "message",
@@ -72,12 +73,11 @@ def lineage_view(lineage: Lineage, places: Places) -> LineageView:
 
 
 def _step_lines(number: int, step: Step, call: Call, *, is_first: bool) -> list[Line]:
-    named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
     what = f"{step.place.role} message" if step.place.kind == "message" and step.place.role else _KINDS[step.place.kind]
     level = _LEVELS[step.found.level]
     head = [
         Piece(f"{number:2} ", "number"),
-        told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
+        told(called(call), KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
         told(what, "strong", before="  "),
         Piece(f"  {clock(step.place.time or None)}", "dim"),
     ]

@@ -23,6 +23,7 @@ from runtime.messages import (
 from .conversation import GLYPHS
 from .document import Original
 from .text import NO_NAME, clock, with_escapes
+from .tree import called
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$@:=^])")
 
@@ -101,8 +102,7 @@ def conversation_markdown(calls: Sequence[Call], title: str) -> str:
         if call.error is not None:
             body += [f"**error** {escaped(call.error.type)}", "", fenced(call.error.message or "(no message)"), ""]
         if body or call.kind == "agent":
-            named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
-            out += [f"## {GLYPHS[call.kind]} {escaped(named or call.name)}", "", *body]
+            out += [f"## {GLYPHS[call.kind]} {escaped(called(call))}", "", *body]
     return "\n".join(out)
 
 

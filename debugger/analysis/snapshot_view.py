@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from runtime.journal import JournalEntry
-from runtime.messages import Json, JsonObject, Outcome, Request, ToolRequest
+from runtime.messages import Json, JsonObject
 from runtime.snapshot import NANO_USD, ROOT_ID, Budget, Frame, Snapshot
 
 from ..replay.model import Anchor, ReplayPlan
-from .document import EMPTY, Block, Builder, Document, Line, Piece, Style, json_text, told
-from .state_changes import StateChange, changes_into, outcome_text
+from .document import EMPTY, Block, Builder, Document, Line, Piece, Style, told
+from .state_changes import StateChange, asked_for, changes_into, outcome_text
 from .text import clock, cost, count, one_line, plural
 
 EntryKind: TypeAlias = Literal["prompt", "tool", "value"]
@@ -193,14 +193,7 @@ def _first_start(item: tuple[EntryKind, JournalEntry]) -> tuple[bool, int]:
 
 
 def _entry_view(kind: EntryKind, entry: JournalEntry) -> EntryView:
-    request = entry.request
-    name = short_hash(entry.content_hash)
-    if isinstance(request, ToolRequest):
-        name = f"{request.name} {json_text(request.arguments)}"
-    elif isinstance(request, Request):
-        name = f"{request.model or 'model turn'}, {plural(len(request.messages), 'message')}"
-    elif kind == "value":
-        name = "value taken"
+    name = asked_for(entry) or ("value taken" if kind == "value" else short_hash(entry.content_hash))
     last = entry.outcomes[-1] if entry.outcomes else None
     return EntryView(
         kind=kind,
@@ -208,17 +201,9 @@ def _entry_view(kind: EntryKind, entry: JournalEntry) -> EntryView:
         content_hash=entry.content_hash,
         outcomes=len(entry.outcomes),
         failed=sum(outcome.status != "ok" for outcome in entry.outcomes),
-        last=_last(last) if last else "",
+        last=outcome_text(last) if last else "",
         answers=any(outcome.can_answer for outcome in entry.outcomes),
     )
-
-
-def _last(outcome: Outcome) -> str:
-    if outcome.status == "aborted":
-        return "aborted"
-    if outcome.error is not None:
-        return f"{outcome.error.type}: {outcome.error.message}"
-    return outcome_text(outcome.output)
 
 
 def _budget_text(budget: Budget) -> str:

@@ -137,24 +137,37 @@ def _journal_changes(was: Frame, frame: Frame) -> Iterator[StateChange]:
 
 
 def _request_text(entry: JournalEntry) -> str:
+    asked = asked_for(entry)
+    sign = "▲" if isinstance(entry.request, ToolRequest) else "◆"
+    return f"entry {entry.content_hash[-8:]}" if asked is None else f"{sign} {asked}"
+
+
+def asked_for(entry: JournalEntry) -> str | None:
+    """What an entry's request asks, on one line; None where it is no request of a model or tool."""
     request = entry.request
     if isinstance(request, ToolRequest):
-        return f"▲ {request.name} {json_text(request.arguments)}"
+        return f"{request.name} {json_text(request.arguments)}"
     if isinstance(request, Request):
-        return f"◆ {request.model or 'model turn'}, {plural(len(request.messages), 'message')}"
-    return f"entry {entry.content_hash[-8:]}"
+        return f"{request.model or 'model turn'}, {plural(len(request.messages), 'message')}"
+    return None
 
 
 def _outcome_text(outcome: Outcome) -> str:
+    has_failed = outcome.error is not None and outcome.status != "aborted"
+    return f"{'✗ ' if has_failed else ''}{outcome_text(outcome)}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """A recorded outcome on one line."""
     if outcome.status == "aborted":
         return "aborted"
     if outcome.error is not None:
-        return f"✗ {outcome.error.type}: {outcome.error.message}"
-    return outcome_text(outcome.output)
+        return f"{outcome.error.type}: {outcome.error.message}"
+    return _output_text(outcome.output)
 
 
-def outcome_text(output: Json) -> str:
-    """A recorded outcome on one line: the text of a message where it is one, else its JSON."""
+def _output_text(output: Json) -> str:
+    """The text of a message where it is one, else its JSON."""
     if isinstance(output, dict) and isinstance(output.get("parts"), list):
         shown = []
         for part in output["parts"]:

@@ -16,6 +16,7 @@ from .context import message_key
 from .conversation import GLYPHS, KIND_STYLES, MessageView, message_lines, tokens_text, value_lines
 from .document import Builder, Document, Piece, told
 from .text import duration, plural
+from .tree import called
 
 MOST_CALLS = 3_000
 """Calls that one thread shows; of a longer trace those around the selected one."""
@@ -112,9 +113,8 @@ def _call_into(out: Builder, key: str, call: Call, known: Counter[str], depth: i
     took = "unfinished" if call.duration_ns is None else duration(call.duration_ns)
     tokens = tokens_text(call.usage)
     facts = "   ".join(part for part in (took, tokens) if part)
-    named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
     out.gap()
-    out.title(told(named or call.name, KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
+    out.title(told(called(call), KIND_STYLES[call.kind] or "strong", before=f"{GLYPHS[call.kind]} "),
               Piece(f"   {facts}", "dim"), indent=indent)  # fmt: skip
     if call.kind == "llm":
         _new_messages(out, key, call, known, indent + 2, tools)

@@ -14,6 +14,8 @@ from itertools import accumulate, islice
 from operator import le
 from typing import Literal, TypeAlias
 
+from runtime.messages import Call
+
 from ..store.rows import SpanRow
 from .text import duration, one_line
 
@@ -112,6 +114,12 @@ def name_of(span: SpanRow) -> str:
     """What a row calls a span: the agent's or tool's own name where it has one."""
     named = span.agent_name if span.kind == "agent" else span.tool_name if span.kind == "tool" else None
     return one_line(named or span.name)
+
+
+def called(call: Call) -> str:
+    """What a call is called, as it was recorded: its agent, tool or model where one is named, else its span."""
+    named = {"agent": call.agent_name, "tool": call.tool_name, "llm": call.model}.get(call.kind)
+    return named or call.name
 
 
 def build_forest(rows: Sequence[SpanRow]) -> Forest:

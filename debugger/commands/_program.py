@@ -214,21 +214,6 @@ def named_function(word: str) -> str:
     return word
 
 
-def chosen_trace(store: Store, args: Namespace) -> str:
-    """The one trace that is meant.
-
-    Raises: SeveralTracesError: there are several, and none was named.
-    """
-    from .snapshot import SeveralTracesError
-
-    if args.trace is not None:
-        return store.resolve_trace(args.trace)
-    found = [row.trace_id for row in reversed(store.traces())]
-    if len(found) > 1:
-        raise SeveralTracesError(found)
-    return found[0]
-
-
 def say_what_will_run(recording: Recording, command: Sequence[str], functions: Sequence[str]) -> bool:
     """Tell which tools of a program will really run, and what to add against it; whether there are any."""
     from ..replay.program.tools import foresee

@@ -53,8 +53,8 @@ def run(args: Namespace) -> int:
     from ..replay.endpoint.ignore import ignoring
     from ..replay.export import export_trace
     from ..replay.redact import Redaction
-    from ._program import chosen_trace
     from .replay import recording_of, say
+    from .snapshot import chosen_trace
 
     test: Path = args.output
     if not re.fullmatch(r"test_\w+\.py", test.name):
@@ -69,7 +69,8 @@ def run(args: Namespace) -> int:
         )
     store, summary = load_input(args)
     with store:
-        every = [row.trace_id for row in reversed(store.traces())] if args.together else [chosen_trace(store, args)]
+        every = [row.trace_id for row in reversed(store.traces())]
+        every = every if args.together else [chosen_trace(store, args.trace)]
         trace_id = every[0]
         recording = recording_of(store, trace_id, together=args.together)
         arguments = _arguments(args, recording, test.parent, redaction)

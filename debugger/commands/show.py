@@ -13,7 +13,7 @@ from ._input import add_input, exit_code, id_word, load_input
 
 if TYPE_CHECKING:
     from ..analysis.tree import Forest
-    from ..store import SpanRow, Store, TraceRow
+    from ..store import Store, TraceRow
 
 _FALLBACK_SIZE: Final = (160, 24)
 """Where the output is no terminal, so that nothing has to be cut: wide enough for the span ids."""
@@ -107,9 +107,10 @@ def _filled(text: str, width: int) -> str:
 def tree_lines(forest: Forest, width: int) -> Iterator[str]:
     """One line per span, of at most ``width`` cells: the tree on the left, length and tokens on the right."""
     from ..analysis.text import count, cut, duration, fit, one_line
+    from ..analysis.timeline import length_of
 
     for i, row in enumerate(forest.rows):
-        length = "unfinished" if row.end_unix_nano is None and row.start_unix_nano else duration(_length(row))
+        length = "unfinished" if row.end_unix_nano is None and row.start_unix_nano else duration(length_of(row))
         tokens = ""
         if row.input_tokens is not None or row.output_tokens is not None:
             tokens = f"{count(row.input_tokens)}/{count(row.output_tokens)}"
@@ -126,12 +127,6 @@ def tree_lines(forest: Forest, width: int) -> Iterator[str]:
         if room < _NAME_LEAST:
             right, room = "", width
         yield cut(fit(branches(forest, i) + label, room) + right, width).rstrip()
-
-
-def _length(row: SpanRow) -> int | None:
-    if row.start_unix_nano is None or row.end_unix_nano is None:
-        return None
-    return row.end_unix_nano - row.start_unix_nano
 
 
 def branches(forest: Forest, index: int) -> str:

@@ -181,7 +181,8 @@ def _calls_above(spans: Sequence[Narrow]) -> list[int | None]:
     places: dict[str, int] = {}
     for i, span in enumerate(spans):
         places.setdefault(span.span_id, i)
-    known: dict[int, int | None] = {}
+    known: list[int | None] = [None] * len(spans)
+    is_known = bytearray(len(spans))
     for i in range(len(spans)):
         path: dict[int, None] = {}
         here = i
@@ -194,14 +195,15 @@ def _calls_above(spans: Sequence[Narrow]) -> list[int | None]:
             if spans[parent].kind in _CALLS:
                 found = parent
                 break
-            if parent in known:
+            if is_known[parent]:
                 found = known[parent]
                 break
             here = parent
         for step in path:
             if step == i or spans[step].kind not in _CALLS:
                 known[step] = found
-    return [known[i] for i in range(len(spans))]
+                is_known[step] = 1
+    return known
 
 
 def _nested(spans: Sequence[Narrow], above: Sequence[int | None]) -> list[Pair]:

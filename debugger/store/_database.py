@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -120,6 +120,13 @@ def rows_of(make: type[R], cursor: duckdb.DuckDBPyConnection, tell: TellRows = l
     return out
 
 
+def texts_shared(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query with one object for equal texts that are near each other. All have the same columns."""
+    while part := list(islice(rows, _FETCHED_ROWS)):
+        known: dict[Any, Any] = {}
+        yield from zip(*[_shared(column, known) for column in zip(*part, strict=True)], strict=True)
+
+
 def _shared(column: Sequence[Any], known: dict[Any, Any]) -> Iterable[Any]:
     """The column with one object for equal texts; numbers and the absent stay as they are."""
     first = next((value for value in column if value is not None), None)
@@ -210,7 +217,7 @@ class Database:
         with told(name):
             return self._cursor().execute(sql_text(name), dict(parameters) if parameters else None).fetchall()
 
-    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
+    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Generator[tuple[Any, ...]]:
         """The rows of a query file, some thousand at a time. This thread must ask nothing else meanwhile.
 
         Raises: QueryCancelledError: ``interrupt`` was called for this thread meanwhile.

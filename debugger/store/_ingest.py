@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import time
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +37,7 @@ from ..importers import (
     load_text,
     looks_like,
 )
-from ._database import Database, collector_off
+from ._database import Database, collector_off, texts_shared
 from ._passed_over import LOOKS_LIKE, PASSED_OVER
 from ._spans import identity, is_printed, merge_unfinished, span_from_row, text_field
 from .rows import IssueRow, LoadProgress
@@ -342,12 +344,15 @@ class Ingest:
 
     def _settle_twins(self) -> None:
         """Of doubled spans one stays a call; the columns then say the same as ``Store.calls``."""
-        rows = self._database.query("twins_suspected", {"first_seq": self.first_seq})
+        rows = texts_shared(self._database.each("twins_suspected", {"first_seq": self.first_seq}))
         changed: list[tuple[Any, ...]] = []
-        for _, group in groupby(rows, key=lambda row: row[1]):
-            trace = list(group)
-            facts = settle([Narrow(*row[2:]) for row in trace])
-            changed.extend((trace[fact.place][0], *fact[1:]) for fact in facts)
+        with collector_off():
+            for _, trace in groupby(rows, key=itemgetter(1)):
+                places, spans = array("q"), list[Narrow]()  # A trace may have a million spans.
+                for row in trace:
+                    places.append(row[0])
+                    spans.append(Narrow._make(row[2:]))
+                changed.extend((places[fact.place], *fact[1:]) for fact in settle(spans))
         self._write_settled(changed)
         lone = self._database.query("twins_lone", {"first_seq": self.first_seq})
         twins = lone_twins([(row[1], Narrow(*row[2:])) for row in lone])

@@ -97,6 +97,10 @@ class NumbersRow(Struct, frozen=True):
     """How many calls took at most so many nanoseconds, and more than the ones before; None for all longer ones."""
 
 
+SearchPart: TypeAlias = list[tuple[str, int, int]]
+"""Spans that a search looked at: trace id, ``seq``, and a number whose bit ``i`` is set where text ``i`` is held."""
+
+
 class IssueRow(Struct, frozen=True):
     """Something odd in an input: listed, never fatal."""
 

@@ -44,6 +44,7 @@ class Latest(Generic[Question, Found]):
         work: answers a question; blocks, runs in a thread, touches no widget.
         done: takes the answer to the newest question.
         failed: takes the error where there was one.
+        so_far: takes what ``work`` tells of before it is done, by ``tell``.
     """
 
     def __init__(
@@ -53,12 +54,14 @@ class Latest(Generic[Question, Found]):
         work: Callable[[Question], Found],
         done: Callable[[Question, Found], None],
         failed: Callable[[Question, Exception], None],
+        so_far: Callable[[Question, Found], None] | None = None,
     ) -> None:
         self._screen = screen
         self._name = name
         self._work = work
         self._done = done
         self._failed = failed
+        self._so_far = so_far
         self._generation = self._running = 0
         self._waiting: list[Question] = []
         self.is_running = False
@@ -71,9 +74,14 @@ class Latest(Generic[Question, Found]):
         return bool(self._waiting)
 
     @property
+    def is_wanted(self) -> bool:
+        """True while the answer that is worked on now is still wanted: long work asks that now and then."""
+        return self._running == self._generation
+
+    @property
     def is_awaited(self) -> bool:
         """True while an answer is on its way that is still wanted."""
-        return self.is_waiting or (self.is_running and self._running == self._generation)
+        return self.is_waiting or (self.is_running and self.is_wanted)
 
     def ask(self, question: Question) -> None:
         """Want the answer to this question, and to no earlier one."""
@@ -81,6 +89,10 @@ class Latest(Generic[Question, Found]):
         self._waiting[:] = [question]
         if not self.is_running:
             self._start()
+
+    def tell(self, question: Question, found: Found) -> None:
+        """Hand on what is found so far. Called by ``work``, in its thread."""
+        self._screen.post_message(Answered(partial(self._deliver_part, question, self._running, found)))
 
     def drop(self) -> None:
         """Want no answer any more."""
@@ -115,6 +127,10 @@ class Latest(Generic[Question, Found]):
         self._next()
         if generation == self._generation:
             self._done(question, found)
+
+    def _deliver_part(self, question: Question, generation: int, found: Found) -> None:
+        if generation == self._generation and self._so_far is not None:
+            self._so_far(question, found)
 
     def _deliver_error(self, question: Question, generation: int, error: Exception) -> None:
         self._next()

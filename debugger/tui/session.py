@@ -6,7 +6,7 @@ raise errors whose text can be shown as it is (``hint`` and ``nearest`` are show
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -23,7 +23,7 @@ from ..importers import Following, LogRecord
 from ..receiver.status import Status
 from ..replay.model import Anchor, ReplayCall, ReplayJob, ReplayPlan, ReplayReport
 from ..store.notebook import Notebook
-from ..store.rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SpanRow, TraceRow
+from ..store.rows import IssueRow, LoadProgress, NumbersBy, NumbersRow, SearchPart, SpanRow, TraceRow
 from .exporting import ExportJob
 
 POLL_S: Final = 0.4
@@ -134,8 +134,10 @@ class Session(Protocol):
     def span(self, trace_id: str, span_id: str) -> list[Span]:
         """The span as it was written; several where different ones share the id. Raises UnknownSpanError."""
 
-    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
-        """For each text, the spans that hold it anywhere, as trace id and ``seq``; None looks in all traces.
+    def search(self, texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
+        """All spans part by part, and which of the texts each holds; None looks in all traces.
+
+        The thread must ask nothing else before the parts have come to their end or are closed.
 
         Raises:
             QueryCancelledError: ``stop_search`` was called.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ..importers import LogRecord
 from ..replay.model import Anchor
 from ..replay.recording import Recording
 from ..store import Store, collector_off
+from ..store.rows import SearchPart
 from .exporting import ExportJob, write_export
 
 
@@ -71,11 +72,12 @@ class TraceReading(ABC):
     def _stores(self) -> list[Store]:
         return [self._store] if self._reader is None else [self._store, self._reader]
 
-    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
-        """For each text, the spans that hold it: their trace ids and ``seq``. Raises QueryCancelledError."""
+    def search(self, texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
+        """All spans part by part, and which of the texts each holds. Raises QueryCancelledError."""
         with self._noted_in(self._searching):
-            stores = self._stores if trace_id is None else [self._of(trace_id)]
-            return {text: frozenset(hit for store in stores for hit in store.search(text, trace_id)) for text in texts}
+            for store in self._stores if trace_id is None else [self._of(trace_id)]:
+                with closing(store.search(texts, trace_id)) as parts:
+                    yield from parts
 
     @contextmanager
     def _noted_in(self, threads: set[int]) -> Iterator[None]:

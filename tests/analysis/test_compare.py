@@ -106,6 +106,21 @@ def test_calls_with_other_names_show_both_and_a_chain_has_the_sign_of_the_timeli
     assert names == [("invoke_workflow", "invoke_workflow"), ("small", "large")]
 
 
+def test_what_only_follows_from_a_difference_below_is_told_apart_and_a_run_has_whatever_name():
+    run = call(8, "chain", "invoke_workflow desk", None, call_id="root", result="18", has_result=True)
+    desk = replace(AGENT, parent_span_id=run.span_id, result="18", has_result=True)
+    left = [run, desk, *LEFT[1:]]
+    right = [replace(run, name="invoke_workflow warmer", result="19"), replace(desk, result="19"), *LEFT[1:3]]
+    right.append(llm(4, "18", "It is 19 degrees"))
+    rows = compare_traces(left, right).rows
+    assert [(row.status, row.only_follows) for row in rows] == [
+        ("changed", True), ("changed", True), ("same", False), ("same", False), ("changed", False),
+    ]  # fmt: skip
+    assert [found.part for found in rows[0].differences] == ["result"]
+    asked = compare_traces(left, [right[0], replace(right[1], input="other"), *right[2:]]).rows
+    assert [row.only_follows for row in asked[:2]] == [True, False], "another input is a difference of its own"
+
+
 def test_a_comparison_that_nobody_waits_for_ends():
     asked = iter((True, False))
     assert len(compare_traces(LEFT, LEFT, lambda: next(asked)).rows) == 1

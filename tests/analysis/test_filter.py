@@ -16,6 +16,8 @@ from debugger.analysis.filter_fields import (
     trace_values,
 )
 from debugger.analysis.filter_language import FilterError
+from debugger.analysis.matches import SpanFinder, SpanPlaces
+from debugger.analysis.tree import build_forest
 from tests.tui.fake_session import TRAVEL, travel_traces
 
 VALUES = span_values(TRAVEL)
@@ -170,3 +172,27 @@ def test_traces(text, expected):
 def test_trace_values_are_offered():
     values = trace_values(travel_traces())
     assert complete("service:l", TRACE_FIELDS, values).apply("service:l") == "service:lab "
+
+
+def test_what_is_found_so_far_is_known_before_the_end():
+    forest = build_forest(list(TRAVEL))
+    finder = SpanFinder(forest, span_filter("rain or kind:tool"), {})
+    places = SpanPlaces(forest)
+    rows = sorted(forest.rows, key=lambda row: row.seq)
+    parts = [[(row.trace_id, row.seq, int(row is rows[1])) for row in rows[at : at + 4]] for at in (0, 4)]
+    unknown = [[("f" * 32, 10**6, 1)]]
+
+    def found(answer):
+        return sorted(forest.rows[index].seq for index in answer.matches)
+
+    looking = finder.look_in(parts + unknown, places)
+    next(looking)
+    first = finder.so_far()
+    tools = [row.seq for row in rows if row.kind == "tool"]
+    assert found(first) == sorted({rows[1].seq, *(seq for seq in tools if seq <= rows[3].seq)})
+    assert (first.looked_at, first.is_whole) == (4, False)
+    assert [next(looking, "end") for _ in range(3)] == [None, None, "end"]
+    whole = finder.whole()
+    assert found(whole) == sorted({rows[1].seq, *tools}), "spans that no part names are looked at by their rows"
+    assert (whole.looked_at, whole.is_whole) == (len(rows), True)
+    assert found(first) != found(whole), "what was handed on stays as it is"

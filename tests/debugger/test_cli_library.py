@@ -36,12 +36,13 @@ def document(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) 
     return json.loads(said(capsys, *words, code=code))
 
 
-def test_an_empty_library_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_library_says_what_to_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["list", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == []
     assert "the library is empty; `retrospan load FILE`" in err
-    for words in (["snapshot"], ["replay"], ["show"], ["show", "--trace", "abcd"]):
+    export = ["export-test", "-o", str(tmp_path / "test_it.py")]
+    for words in (["snapshot"], ["replay"], ["show"], ["show", "--trace", "abcd"], export):
         assert main(words) == 2
         assert "the library is empty" in capsys.readouterr().err
 

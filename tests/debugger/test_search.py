@@ -43,6 +43,10 @@ def store(tmp_path):
         yield store
 
 
+def held(store, text, trace_id=None):
+    return [(found, seq) for part in store.search([text], trace_id) for found, seq, bits in part if bits]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -60,9 +64,23 @@ def store(tmp_path):
 )
 def test_where_a_text_is_found(store, text, expected):
     ids = {row.seq: int(row.span_id, 16) for row in store.spans("a" * 32)}
-    assert {ids[seq] for _, seq in store.search(text, "a" * 32)} == expected
-    assert store.search(text) == store.search(text, "a" * 32)
-    assert store.search(text, "b" * 32) == []
+    assert {ids[seq] for _, seq in held(store, text, "a" * 32)} == expected
+    assert held(store, text) == held(store, text, "a" * 32)
+    assert held(store, text, "b" * 32) == []
+
+
+def test_many_texts_are_looked_for_at_once(store):
+    asked = []
+    each = store._database.each
+    store._database.each = lambda name, which: asked.append(name) or each(name, which)
+    texts = ["grüß", "weather", "nowhere", "full"]
+    ids = {row.seq: int(row.span_id, 16) for row in store.spans("a" * 32)}
+    found = {ids[seq]: bits for part in store.search(texts) for _, seq, bits in part}
+    assert found == {1: 0b0001, 2: 0b1001, 3: 0, 4: 0b0010}
+    assert asked == ["span_search"]
+    many = [f"nowhere {i}" for i in range(20)] + texts
+    found = {ids[seq]: bits >> 20 for part in store.search(many) for _, seq, bits in part}
+    assert found == {1: 0b0001, 2: 0b1001, 3: 0, 4: 0b0010}
 
 
 def test_conversations_are_named_by_their_spans(store):
@@ -75,10 +93,10 @@ def test_the_library_is_searched_like_a_file(tmp_path):
     library.load([SAMPLES / "order_watch.otlp.jsonl"])
     reader = library.reader()
     try:
-        found = {trace_id for trace_id, _ in reader.search("booking service")}
+        found = {trace_id for trace_id, _ in held(reader, "booking service")}
         assert len(found) == 1
         trace_id = found.pop()
-        assert reader.search("booking service", trace_id)
+        assert held(reader, "booking service", trace_id)
         assert reader.conversations() == {}
         reader.interrupt(threading.get_ident())
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from debugger.replay.model import (
 )
 from debugger.replay.run import stop_here
 from debugger.store.notebook import Notebook
-from debugger.store.rows import IssueRow, LoadProgress, SpanRow, TraceRow
+from debugger.store.rows import IssueRow, LoadProgress, SearchPart, SpanRow, TraceRow
 from debugger.tui.exporting import ExportJob
 from runtime.journal import Question, Supplied
 from runtime.messages import (
@@ -331,13 +331,11 @@ class FakeSession(FakeWords):
         self._asked("span")
         return [travel_span(self._row(span_id))]
 
-    def search(self, texts: Iterable[str], trace_id: str | None) -> dict[str, frozenset[tuple[str, int]]]:
+    def search(self, texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
         self._asked("search")
-        found = {}
-        for text in texts:
-            held = [row for row in self.span_rows if text in str(travel_call(row)).casefold()]
-            found[text] = frozenset((row.trace_id, row.seq) for row in held)
-        return found
+        for start in range(0, len(self.span_rows), 4):
+            part = [(row, str(travel_call(row)).casefold()) for row in self.span_rows[start : start + 4]]
+            yield [(row.trace_id, row.seq, sum((t in all_) << i for i, t in enumerate(texts))) for row, all_ in part]
 
     def stop(self) -> None:
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,18 +15,22 @@ from rich.style import Style
 
 from debugger.analysis.branches import branch_words
 from debugger.analysis.opening import opening_of
+from debugger.analysis.playhead import StateView
 from debugger.analysis.sql_completion import SqlNames
 from debugger.analysis.sql_view import ResultView, result_view
+from debugger.analysis.state_changes import StateChange
+from debugger.analysis.text import one_line
 from debugger.errors import SqlError
 from debugger.receiver.status import Status
-from debugger.replay.model import ReplayCall
+from debugger.replay.model import ReplayCall, ReplayJob, ReplayReport
+from debugger.replay.run import stop_here
 from debugger.store.rows import IssueRow, NumbersBy, NumbersRow, SpanRow
 from debugger.tui import screens, widgets
 from debugger.tui.screens.editor import AskScreen, ForkScreen
 from debugger.tui.settings import Settings
 from debugger.tui.widgets.drawn import Look
 from debugger.tui.widgets.safe_area import SafeArea
-from runtime.journal import Difference, Question
+from runtime.journal import Difference, Question, Supplied
 from runtime.messages import Call, ErrorInfo, Message, TextPart, ToolCallPart
 from runtime.trace import Span
 from tests.support.frame import strips
@@ -125,14 +129,28 @@ class HostileSession(FakeSession):
                      end_unix_nano=2, status_code=2, status_message=EVIL, attributes=attributes | {EVIL: EVIL},
                      resource={EVIL: {EVIL: EVIL}}, scope_name=EVIL, scope_version=EVIL)]  # fmt: skip
 
-    def snapshot(self, trace_id, span_id, anchor):
-        view = travel_state(trace_id, span_id, anchor)
+    def state(self, trace_id: str, position: int, since: int | None) -> StateView:
+        view = travel_state(trace_id, None, "after")
         frame = replace(view.frames[0], call_id=EVIL, agent_id=EVIL, status=EVIL, memory={EVIL: EVIL}, error=EVIL,
                         notes=(EVIL,), budget=EVIL)  # fmt: skip
         entry = replace(frame.entries[0], name=EVIL, content_hash=EVIL, last=EVIL)
-        return replace(view, source=EVIL, frames=(replace(frame, entries=(entry,)),))
+        change = StateChange(call_id=EVIL, agent_id=EVIL, kind="memory", how="changed", what=EVIL, before=EVIL,
+                             after=f"{EVIL} {EVIL}")  # fmt: skip
+        return StateView(
+            position=position,
+            snapshot=replace(view, source=EVIL, frames=(replace(frame, entries=(entry,)),)),
+            changes=(change,),
+            since=since,
+            summary=one_line(EVIL),  # the only text that a view model gives as a line
+        )
 
-    def replay(self, job, on_call, cancelled):
+    def replay(
+        self,
+        job: ReplayJob,
+        on_call: Callable[[ReplayCall], None],
+        cancelled: Callable[[], bool],
+        on_ask: Callable[[Question], Supplied] = stop_here,
+    ) -> ReplayReport:
         call = ReplayCall(call_id=EVIL, kind="llm", name=EVIL, status="live")
         on_call(call)
         return replace(same_report(job), calls=(call,), output={EVIL: EVIL}, recorded_output=EVIL, same_output=False,
@@ -165,7 +183,7 @@ def harmless(desk: Desk, size: tuple[int, int]) -> str:
         for segment in strip:
             assert segment.style is None or not segment.style.meta.get("@click")
             assert is_sent_as_it_is(segment.style), f"{segment!r} leaves its colour to the terminal"
-    return "".join(strip.text for strip in shown)
+    return "\n".join(strip.text for strip in shown)
 
 
 def is_sent_as_it_is(style: Style | None) -> bool:
@@ -180,7 +198,7 @@ def test_nothing_of_the_text_is_obeyed(size):
             await desk.press(*keys)
             seen = ""
             for _ in range(4):
-                seen += harmless(desk, size)
+                seen += harmless(desk, size).partition("\n")[2]  # the header names the trace everywhere
                 await desk.press("pagedown")
             if place not in ("filter", "toast"):
                 assert "[red]not red[/red]" in seen or "]52;c;" in seen, place

@@ -8,8 +8,11 @@ from threading import Event
 from msgspec import structs
 from textual.events import Paste
 
+from debugger.analysis.filter_fields import span_filter
+from debugger.analysis.matches import SpanFinder, SpanPlaces
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.screens.trace_search import SearchQuestion
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
 from tests.tui.driver import NARROW, Desk, Typed, drive, see
@@ -32,6 +35,27 @@ def test_a_search_is_counted_and_gone_through():
         assert "search ▸" not in desk.screen
         await desk.press("n")
         assert "book_museum ✗" in desk.cursor, "without a search n goes to errors"
+
+    drive(FakeSession(), scene)
+
+
+def test_a_long_search_shows_what_it_has_found_so_far():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "slash", Typed("kind:llm"), "enter")
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        forest = screen.timeline.forest
+        finder = SpanFinder(forest, span_filter("kind:llm"), {})
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.settle()
+        assert "no match yet, searching… 0 %" in desk.line("search ▸")
+        rows = [(row.trace_id, row.seq, 0) for row in forest.rows[:6]]
+        next(finder.look_in([rows], SpanPlaces(forest)))
+        screen._show_matches(SearchQuestion(span_filter("kind:llm"), forest), finder.so_far())
+        await desk.press("n")
+        assert "of 2, searching… 50 %" in desk.line("search ▸"), "the keys go through them"
+        await desk.press("f")
+        assert "format_plan" in desk.screen, "which are the only ones is not known yet"
 
     drive(FakeSession(), scene)
 

@@ -45,6 +45,8 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
             assert "(f7)" in desk.screen.splitlines()[0]
             await desk.press("f9")
             assert "f9 then marks it" in desk.screen
+            await desk.press("3")
+            assert "f9  marks a state" in desk.screen
             await desk.press("r")
             assert "f8 models" in desk.screen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -141,16 +141,23 @@ class Segments(Database):
     def query(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query file; a query about one trace is put to the segment that holds it."""
         with told(name), self._looking() as view:
-            if name in _EVERYWHERE and (parameters or {}).get("trace_id") is None:
+            if name in _EVERYWHERE:
                 return self._everywhere(view, name, parameters)
             if parameters and "trace_id" in parameters:
                 home = self._homes(view).get(parameters["trace_id"])
                 return self._ask(home, name, parameters).fetchall() if home else []
             return _ACROSS[name](self, view, parameters or {})
 
-    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query file about one trace, some thousand at a time."""
+    def each(self, name: str, parameters: Mapping[str, Any] | None = None) -> Generator[tuple[Any, ...]]:
+        """The rows of a query file, some thousand at a time: of one trace, or of all, from where each counts."""
         with told(name), self._looking() as view:
+            if (parameters or {})["trace_id"] is None:
+                homes = self._homes(view)
+                for attached in view.segments:
+                    for row in pieces(self._ask(attached, name, parameters)):
+                        if homes.get(row[0]) is attached:
+                            yield row
+                return
             home = self._homes(view).get((parameters or {})["trace_id"])
             if home is not None:
                 yield from pieces(self._ask(home, name, parameters))
@@ -288,8 +295,8 @@ class Segments(Database):
         self._catalog.close()
 
 
-_EVERYWHERE: Final = frozenset(("span_search", "trace_conversations"))
-"""What is asked of every segment alike, where no trace is named."""
+_EVERYWHERE: Final = frozenset(("trace_conversations",))
+"""What is asked of every segment alike."""
 
 _ACROSS: Final[dict[str, Callable[[Segments, View, Mapping[str, Any]], list[Any]]]] = {
     "trace_list": Segments._trace_list,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -26,6 +26,15 @@ from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .pinning import MOST_PINNED, PinningScreen
 from .reading import Reading, shown_in
+
+_ROOMY: Final = 100
+"""Cells from which on the header holds how one side ended and how many calls differ."""
+
+
+def _side(row: TraceRow) -> tuple[str, str]:
+    """What a trace is called above its column, and when it began."""
+    sign = "↺ " if row.origin_trace_id is not None else ""
+    return f"{sign}{trace_name(row.name)}", clock(row.start_unix_nano)
 
 
 class CompareScreen(PinningScreen):
@@ -73,15 +82,10 @@ class CompareScreen(PinningScreen):
         return [self.calls, self.detail]
 
     def header(self) -> Iterable[Drawable]:
-        """Which traces, and how they came out."""
+        """What this is, and how they came out; the columns say which traces."""
+        yield Run(" two traces", "strong")
         if self.comparison is not None and self.comparison.stopped:
-            yield Run(f" ✗ {self.comparison.stopped} ", "error")  # First, since a narrow screen cuts the names.
-        yield Run(" ")
-        for i, row in enumerate((self.left, self.right)):
-            yield Run("  beside  " if i else "", "dim")
-            sign = "↺ " if row.origin_trace_id is not None else ""
-            yield Run(f"{sign}{trace_name(row.name)}", "strong")
-            yield Run(f" {clock(row.start_unix_nano)}", "dim")
+            yield Run(f"   ✗ {self.comparison.stopped}", "error")
         if self._has_failed:
             yield Run("   ✗ not compared", "error")
         elif self.comparison is None:
@@ -89,8 +93,9 @@ class CompareScreen(PinningScreen):
 
     def header_right(self) -> Iterable[Drawable]:
         """How many calls of each sort there are, where there is room."""
-        if self.comparison is not None and not self.comparison.is_same:
-            yield Run(f"{counts_text(self.comparison)} ", "warning")
+        found = self.comparison
+        if found is not None and not found.is_same and (not found.stopped or self.size.width >= _ROOMY):
+            yield Run(f"{counts_text(found)} ", "warning")
 
     def _outcome(self) -> Drawable:
         """How they came out, and which difference the cursor is at."""
@@ -111,7 +116,7 @@ class CompareScreen(PinningScreen):
         self.detail.show(Document())
         self.draw_header()
         self._draw_totals()
-        self._reading.begin(shown_in(self.detail), at_once=False)
+        self._reading.begin(shown_in(self.detail, self.key("compare.back")), at_once=False)
         self._read.ask((self.left.trace_id, self.right.trace_id))
 
     def on_resize(self) -> None:
@@ -120,6 +125,7 @@ class CompareScreen(PinningScreen):
         self.call_after_refresh(self._draw_totals)
 
     def _draw_columns(self) -> None:
+        self.calls.sides = _side(self.left), _side(self.right)
         self.query_one("#columns", OneLine).pieces = self.calls.header_pieces()
 
     def _draw_totals(self) -> None:
@@ -203,6 +209,7 @@ class CompareScreen(PinningScreen):
     def action_swap(self) -> None:
         """Exchange the sides."""
         self.left, self.right = self.right, self.left
+        self._draw_columns()
         self._ask()
 
     def action_back(self) -> None:

@@ -18,7 +18,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.text import ONE_LINE_LIMIT, one_line, visible, width_of
+from ...analysis.text import ONE_LINE_LIMIT, fit, one_line, visible, width_of
 from ...analysis.word_diff import difference_lines, place_pieces
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
@@ -106,12 +106,13 @@ class EditorScreen(ModalScreen[R], inherit_bindings=False):
         self.dismiss(None)
 
 
-_PATH_CELLS: Final = 22
+_PATH_CELLS: Final = 34
+"""Of the column of paths, at most."""
 _EMPTY: Final = {
-    "messages[+]": "a message more, at the end of the request",
-    "answer.text": "what the model is taken to have answered",
+    "messages[+]": "one message more, at the end",
+    "answer.text": "what the model had answered",
     "error": "the tool fails with this",
-    "next": "a message after the end, to the agent that the trace implies",
+    "next": "a message after the run's end",
     "schema": "the JSON schema of the answer",
 }
 """What a path is for where nothing stands there."""
@@ -144,8 +145,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
         text, path = self._drafts.get(at, text), visible(path)
         words = Text(" ".join(visible(text[:ONE_LINE_LIMIT]).split()) or _EMPTY.get(path, "(empty)"))
         words.stylize("" if text else "dim")
+        here = "▸" if at == self._at else " "
         sign = "✎ " if at in self._drafts else "  "
-        return Text.assemble(sign, path.ljust(self._room + len(path) - width_of(path)), "  ", words)
+        return Text.assemble(here, sign, fit(path, self._room), "  ", words)
 
     def on_mount(self) -> None:
         """Begin with the text of the first path."""
@@ -153,7 +155,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
         self.area.focus()
 
     def _choose(self, at: int) -> None:
-        self._at = at
+        before, self._at = self._at, at
+        for each in {before, at}:
+            self._draw(each)
         path, text = self._choices[at]
         self.area.recorded = self._drafts.get(at, text)
         self.area.border_title = Text(visible(path))
@@ -167,6 +171,9 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
             del self._drafts[at]
         else:
             self._drafts[at] = text
+        self._draw(at)
+
+    def _draw(self, at: int) -> None:
         self.query_one(OptionList).replace_option_prompt_at_index(at, self._line(at))
 
     def on_text_area_changed(self) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+
 from ...analysis.filter_language import Filter, FilterError
 from ...errors import QueryCancelledError, SqlError
+from ...store.rows import SearchPart
 from ..session import SqlDesk
 from ..widgets.filter_line import FilterLine
 
@@ -20,6 +24,18 @@ def answered(desk: SqlDesk, wanted: Filter, trace_id: str | None) -> dict[str, f
         except SqlError as fault:
             raise ConditionError(condition.mistake(fault.reason, fault.line, fault.column)) from fault
     return found
+
+
+def traces_holding(
+    search: Callable[[Sequence[str], None], Generator[SearchPart]], texts: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    """For each text the traces that hold it. Blocks. Raises QueryCancelledError."""
+    held: dict[str, set[str]] = {text: set() for text in texts}
+    with closing(search(texts, None)) as parts:
+        for part in parts:
+            for place, text in enumerate(texts):
+                held[text].update([trace_id for trace_id, _, bits in part if bits >> place & 1])
+    return {text: frozenset(traces) for text, traces in held.items()}
 
 
 class ConditionError(Exception):

@@ -134,7 +134,7 @@ class LineageScreen(PinningScreen):
 
     def _ask(self) -> None:
         self.found = None
-        self._reading.begin(shown_in(self.view))
+        self._reading.begin(shown_in(self.view, self.key("lineage.back")))
         self.draw_header()
         self._follow.ask(PhraseQuestion(self.phrase, self._span_id, self._is_given))
 

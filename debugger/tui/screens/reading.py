@@ -100,12 +100,12 @@ class Reading:
         return f"gathering all that was said in it… {done:,} of {plural(self._spans, 'call')}"
 
 
-def shown_in(view: LineView) -> ShowWords:
-    """The words as the only line of a text."""
-    return lambda words: view.show(_line(words))
+def shown_in(view: LineView, back: str) -> ShowWords:
+    """The words as the only line of a text, with the key that leaves the page."""
+    return lambda words: view.show(_line(words, back))
 
 
-def _line(words: str) -> Document:
+def _line(words: str, back: str) -> Document:
     out = Builder()
-    out.line(Piece(words, "dim"), Piece("   esc", "key"), Piece(" stops that", "dim"))
+    out.line(Piece(words, "dim"), Piece(f"   {back}", "key"), Piece(" stops that", "dim"))
     return out.document()

@@ -82,7 +82,7 @@ class ThreadScreen(ExportingScreen):
     def _show_around(self, span_id: str | None) -> None:
         """Show the part of the thread that a span is in."""
         self._thread = None
-        self._reading.begin(shown_in(self.view))
+        self._reading.begin(shown_in(self.view, self.key("thread.back")))
         self._read.ask(span_id)
 
     def _find_thread(self, span_id: str | None) -> Thread:

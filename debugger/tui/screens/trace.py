@@ -118,7 +118,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         """Load the spans."""
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self.timeline.focus()
-        self.detail.put({"snapshot": no_cut_document()})
+        self.detail.put({"snapshot": no_cut_document(self.key)})
         self._opening.begin(self.timeline.say_loading, at_once=False)
         self._open.ask(self.row.trace_id)
         if self._session.is_library or self._session.following() is not None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from textual import on
 from textual.binding import Binding
 
 from ...analysis.filter_fields import SPAN_FIELDS, complete, span_filter, span_values
 from ...analysis.filter_language import Completion, Filter, FilterError
+from ...analysis.matches import SpanFinder, SpanMatches, SpanPlaces
 from ...analysis.numbers import filter_of
 from ...analysis.problem import problem_of
 from ...analysis.rhythm import next_in
 from ...analysis.traces import trace_name
-from ...analysis.tree import Forest, with_ancestors
+from ...analysis.tree import Forest
 from ...errors import QueryCancelledError
 from ...store.rows import NumbersBy, NumbersRow, TraceRow
 from ..latest import Latest
@@ -28,8 +31,8 @@ from .filtering import answered, told_at_its_place
 from .numbers import NumbersScreen, Scope
 from .trace_base import TraceBase
 
-_AT_ONCE: Final = 20_000
-"""Spans that are looked at before it is asked whether the answer is still wanted."""
+_TOLD_S: Final = 0.25
+"""Seconds after which it is shown what a search has found so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +43,17 @@ class SearchQuestion:
     forest: Forest = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """What was found."""
-
-    matches: array[int] = field(repr=False)
-    """Forest indices, ascending."""
-    marked: bytearray = field(repr=False)
-    """By forest index: 1 for a match."""
-    around: array[int] = field(repr=False)
-    """The matches and all that lies above them, ascending."""
-
-
 class TraceSearch(TraceBase):
     """The search part of a trace's screen."""
 
     def __init__(self, session: Session, row: TraceRow) -> None:
         super().__init__(session, row)
-        self._search: Latest[SearchQuestion, SearchAnswer] = Latest(
-            self, "search", self._find_matches, self._show_matches, self._no_matches
+        self._search: Latest[SearchQuestion, SpanMatches] = Latest(
+            self, "search", self._find_matches, self._show_matches, self._no_matches, self._show_matches
         )
         self._values: Mapping[str, tuple[str, ...]] | None = None
-        self._found: SearchAnswer | None = None
+        self._places: SpanPlaces | None = None
+        self._found: SpanMatches | None = None
         self._only = False
         """Only the matches are wanted, also when the spans are others by now."""
         self._goes_on = False
@@ -132,43 +124,50 @@ class TraceSearch(TraceBase):
         if self.is_searching:
             self.search_changed(self.search_line.text)
 
-    def _find_matches(self, question: SearchQuestion) -> SearchAnswer:
-        forest, wanted = question.forest, question.wanted
-        held = self._session.search(wanted.texts, self.row.trace_id) if wanted.texts else {}
-        found: dict[str, Any] = {text: frozenset(seq for _, seq in spans) for text, spans in held.items()}
-        found |= answered(self._session.sql, wanted, self.row.trace_id)
-        matches = array("i")
-        for start in range(0, len(forest), _AT_ONCE):
-            if not self._search.is_awaited:
-                raise QueryCancelledError("search")
-            rows = forest.rows[start : start + _AT_ONCE]
-            matches.extend([i for i, row in enumerate(rows, start) if wanted.test(row, found)])
-        marked = bytearray(len(forest))
-        for index in matches:
-            marked[index] = 1
-        return SearchAnswer(matches, marked, with_ancestors(forest, matches))
+    def _find_matches(self, question: SearchQuestion) -> SpanMatches:
+        wanted, trace_id = question.wanted, self.row.trace_id
+        finder = SpanFinder(question.forest, wanted, answered(self._session.sql, wanted, trace_id))
+        told = time.monotonic()
+        with ExitStack() as stack:
+            looking = finder.look()
+            if wanted.texts:
+                parts = stack.enter_context(closing(self._session.search(wanted.texts, trace_id)))
+                looking = finder.look_in(parts, self._places_in(question.forest))
+            for _ in looking:
+                if not self._search.is_wanted:
+                    raise QueryCancelledError("search")
+                if (now := time.monotonic()) >= told + _TOLD_S:
+                    self._search.tell(question, finder.so_far())
+                    told = now
+        return finder.whole()
 
-    def _show_matches(self, question: SearchQuestion, answer: SearchAnswer) -> None:
+    def _places_in(self, forest: Forest) -> SpanPlaces:
+        places = self._places
+        if places is None or places.forest is not forest:
+            places = self._places = SpanPlaces(forest)
+        return places
+
+    def _show_matches(self, question: SearchQuestion, answer: SpanMatches) -> None:
         if question.forest is not self.timeline.forest:
             return
         self._found = answer
         self.timeline.mark_matches(answer.matches, answer.marked)
-        if self._only:
+        if self._only and answer.is_whole:
             self._show_only(answer)
-        if self._goes_on:
+        if self._goes_on and (answer.is_whole or len(answer.matches)):
             self._goes_on = False
             self._first_match()
         self.draw_search()
 
     def _no_matches(self, question: SearchQuestion, error: Exception) -> None:
-        self._goes_on = False
+        self._goes_on, self._found = False, None
         if not told_at_its_place(self.search_line, question.wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
         self.draw_search()
 
-    def _show_only(self, answer: SearchAnswer | None) -> None:
+    def _show_only(self, answer: SpanMatches | None) -> None:
         self._only = answer is not None
-        if answer is None:
+        if answer is None or answer.around is None:  # While the search still runs, all is shown until it is done.
             if self.timeline.shows_only_matches:
                 self.timeline.show_only(None)
         else:
@@ -180,19 +179,22 @@ class TraceSearch(TraceBase):
         answer = self._found
         if not line.text:
             line.right = ()
+        elif answer is not None and answer.is_whole:
+            line.right = (Run(self._counted(answer) + " ", "warning"),)
+        elif answer is not None:
+            far = f"{answer.looked_at * 100 // max(len(answer.marked), 1)} % "
+            line.right = (Run(f"{self._counted(answer)}, ", "warning"), Run(f"searching… {far}", "dim"))
         elif self._search.is_awaited:
             line.right = (Run("searching… ", "dim"),)
-        elif answer is not None:
-            line.right = (Run(self._counted(answer) + " ", "warning"),)
         else:
             line.right = ()
         line.set_class(bool(line.text) or line.is_typed_into, "-open")
         self.offer_keys()
 
-    def _counted(self, answer: SearchAnswer) -> str:
+    def _counted(self, answer: SpanMatches) -> str:
         total = len(answer.matches)
         if not total:
-            return "no match"
+            return "no match" if answer.is_whole else "no match yet"
         at = next_in(answer.matches, self.timeline.index - 1, 1)
         only = ", only these" if self.timeline.shows_only_matches else ""
         if at == self.timeline.index:
@@ -205,7 +207,7 @@ class TraceSearch(TraceBase):
         self.focus_pane(self.timeline)
         if not is_kept or not self.is_searching:
             self.end_search()
-        elif self._found is not None:
+        elif self._found is not None and (self._found.is_whole or len(self._found.matches)):
             self._first_match()
         else:
             self._goes_on = self._search.is_awaited
@@ -221,8 +223,9 @@ class TraceSearch(TraceBase):
         """Go to the next or previous match; without a search, to the next or previous span in error."""
         if not self.is_searching:
             self.timeline.action_jump_kind("error", step)
-        elif self._found is not None and not self.timeline.jump(self._found.matches, step):
-            self.say("Nothing in this trace matches.")
+        elif self._found is None or not self.timeline.jump(self._found.matches, step):
+            goes_on = self._search.is_awaited
+            self.say("Nothing was found yet; the search goes on." if goes_on else "Nothing in this trace matches.")
 
     def action_numbers(self) -> None:
         """Count the calls of this trace; a row leads to a search for its calls."""
@@ -242,7 +245,7 @@ class TraceSearch(TraceBase):
         if self.timeline.shows_only_matches:
             self._show_only(None)
         elif self._found is None or not len(self._found.matches):
-            self.say("There are no matches to show; / searches.")
+            self.say(f"There are no matches to show; {self.key('trace.search')} searches.")
         else:
             self._show_only(self._found)
         self.draw_search()

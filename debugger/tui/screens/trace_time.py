@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -324,17 +324,21 @@ class TraceTime(TraceBase):
         return {sign: track.times[at] for sign, at in places if at is not None}
 
 
-def no_cut_document() -> Document:
-    """What the state's tab says before there is one."""
+def no_cut_document(key: Callable[[str], str]) -> Document:
+    """What the state's tab says before there is one.
+
+    Args: key: how a binding's key is written.
+    """
     out = Builder()
     out.line(Piece("No state has been rebuilt yet.", "dim"))
     out.gap()
-    for key, sentence in (
-        ("b", "the state just before the span under the cursor"),
-        ("a", "the state just after it"),
-        ("]", "the playhead: the state at every event, one after the other; [ goes back"),
-        ("d", "marks a state, and at another one shows what differs"),
-        ("r", "replays from the state while it is shown here"),
+    goes_back = f"{key('trace.step_back')} goes back"
+    for id_, sentence in (
+        ("trace.before", "the state just before the span under the cursor"),
+        ("trace.after", "the state just after it"),
+        ("trace.step", f"the playhead: the state at every event, one after the other; {goes_back}"),
+        ("trace.mark", "marks a state, and at another one shows what differs"),
+        ("trace.replay", "replays from the state while it is shown here"),
     ):
-        out.line(Piece(key, "key"), Piece(f"  {sentence}"), indent=2, hang=3)
+        out.line(Piece(key(id_), "key"), Piece(f"  {sentence}"), indent=2, hang=3)
     return out.document()

@@ -27,7 +27,7 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
-from .filtering import answered, told_at_its_place
+from .filtering import answered, told_at_its_place, traces_holding
 from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
 from .marking import MarkingScreen
@@ -337,9 +337,8 @@ class TracesScreen(MarkingScreen):
         self._draw()
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        held = self._session.search(wanted.texts, None) if wanted.texts else {}
-        found = {text: frozenset(trace_id for trace_id, _ in spans) for text, spans in held.items()}
-        return found | answered(self._session.sql, wanted, None)
+        held = traces_holding(self._session.search, wanted.texts)
+        return held | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
         self._arrange(wanted=wanted, found=found)

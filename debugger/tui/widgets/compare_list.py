@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from ...analysis.compare import ComparedCall, Comparison, label_of
 from ...analysis.compare_view import parts_text, row_head
 from ...analysis.rhythm import next_in
-from ...analysis.text import duration, fit
+from ...analysis.text import duration, fit, width_of
 from .drawn import Drawable, Drawn, Run, key_for
 
 _READING = "Reading both traces…"
@@ -29,6 +29,9 @@ class CompareList(Drawn):
         self.only = False
         """Only calls that differ are shown."""
         self._differing: tuple[int, ...] = ()
+        """Rows that differ, but for those in which nothing differs except what follows from others."""
+        self.sides: tuple[tuple[str, str], tuple[str, str]] = (("", ""), ("", ""))
+        """What the traces are called, and when they began."""
         self.empty_text = _READING
 
     def show(self, comparison: Comparison) -> None:
@@ -50,7 +53,7 @@ class CompareList(Drawn):
 
     def _arrange(self, kept: ComparedCall | None) -> None:
         self.rows = tuple([row for row in self._all if row.status != "same"]) if self.only else self._all
-        self._differing = tuple([i for i, row in enumerate(self.rows) if row.status != "same"])
+        self._differing = tuple([i for i, row in enumerate(self.rows) if row.status != "same" and not row.only_follows])
         if self.only and self._all:
             self.empty_text = f"Nothing differs; {key_for(self, 'compare.only')} shows all calls."
         place = next((i for i, row in enumerate(self.rows) if row is kept), None)
@@ -88,7 +91,11 @@ class CompareList(Drawn):
         """Column names."""
         half, room, parts = self._widths(max(self.scrollable_content_region.width - 1, 0))
         took = fit("took", room, right=True)
-        out = [Run("   " + fit("left", half) + took + "   ", "dim"), Run(fit("right", half) + took, "dim")]
+        texts = [f"{side}: {name}" for side, (name, _) in zip(("left", "right"), self.sides, strict=True)]
+        dated = [f"{text}  {began}" for text, (_, began) in zip(texts, self.sides, strict=True)]
+        has_room = max(map(width_of, dated)) <= half
+        left, right = (fit(text, half) for text in (dated if has_room else texts))
+        out = [Run(f"   {left}{took}   ", "dim"), Run(f"{right}{took}", "dim")]
         return (*out, Run("  differs in", "dim")) if parts else tuple(out)
 
     def row_key(self, row: int) -> Hashable:
