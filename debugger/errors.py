@@ -75,7 +75,7 @@ class UnknownSpanError(StoreError):
     def __init__(self, trace_id: str, span_id: str) -> None:
         self.trace_id = trace_id
         self.span_id = span_id
-        super().__init__(f"no span {span_id!r} in trace {trace_id}")
+        super().__init__(f"no span {span_id!r} in trace {trace_id}", hint="`retrospan show PATH --json` says their ids")
 
 
 class ShortIdError(StoreError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from runtime.snapshot import Frame, Snapshot
 from runtime.trace import TraceEvent
@@ -54,6 +56,22 @@ class Track:
             if self.edges[at]:
                 return self.span_ids[at], "before" if self.edges[at] == 1 else "after"
         return None
+
+    def at(self, moment: int) -> int:
+        """The last event up to a moment, else the first one. Where clocks disagree, one near by."""
+        return max(bisect_right(self.times, moment) - 1, 0)
+
+    def again(self, before: Track, position: int | None) -> int | None:
+        """Where an event of the same trace is now that it has gone on; one that is gone, where its time is.
+
+        Cost: linear in the events up to it, in both.
+        """
+        if position is None:
+            return None
+        sought = before.span_ids[position], before.types[position]
+        nth = sum(pair == sought for pair in zip(before.span_ids[:position], before.types, strict=False))
+        found = (at for at, pair in enumerate(zip(self.span_ids, self.types, strict=True)) if pair == sought)
+        return next(islice(found, nth, None), self.at(before.times[position]))
 
     def said(self, position: int, name: str) -> str:
         """What happens at a position, in words, with what the screen calls its span."""

@@ -170,6 +170,21 @@ def next_failure(forest: Forest, index: int, step: int) -> int | None:
     return places[(after if step > 0 else after - 1) % len(places)]
 
 
+def failure_is_round(forest: Forest, index: int, to: int, step: int) -> bool:
+    """Whether what ``next_failure`` found lies beyond the last or before the first one.
+
+    From a span that passed an error on, as the top one often does, the first one below it is no way round.
+    """
+    end = to + forest.size[to]
+    if step > 0 and index < to < index + forest.size[index]:
+        return False
+    row = forest.rows[index]
+    if row.status_code == 2 or row.error_type is not None:
+        here, there = (index + forest.size[index], -index), (end, -to)
+        return there <= here if step > 0 else there >= here
+    return end <= index if step > 0 else end > index
+
+
 def next_sibling(forest: Forest, index: int, step: int) -> int | None:
     """The next or previous span under the same parent; None at the end. Cost: O(depth)."""
     parent = forest.parent[index]

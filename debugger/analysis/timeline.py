@@ -104,6 +104,15 @@ def zoomed(axis: Axis, view: Axis, factor: float, middle: int | None) -> Axis:
     return panned(axis, Axis(at - length // 2, at - length // 2 + length, axis.zero), 0)
 
 
+def zoomed_at(axis: Axis, view: Axis, factor: float, moment: int) -> Axis:
+    """A window that is ``factor`` times as long, in which a moment stays where it is, as far as the ends allow."""
+    length = max(round(view.length * factor), 10)
+    if length >= axis.length:
+        return axis
+    start = moment - (moment - view.start) * length // view.length
+    return panned(axis, Axis(start, start + length, axis.zero), 0)
+
+
 def panned(axis: Axis, view: Axis, by: int) -> Axis:
     """The window moved, no further than the ends of the axis."""
     length = min(view.length, axis.length)

@@ -58,8 +58,15 @@ class TraceLine:
 class GroupLine:
     """The heading of a group."""
 
+    name: str
+    """The service, conversation or file as it was recorded; empty where there is none."""
     label: str
     traces: int
+    errors: int
+    tokens: str
+    """Input and output tokens of all its traces."""
+    cost_nano_usd: int | None
+    is_folded: bool
 
 
 Group: TypeAlias = Literal["nothing", "service", "conversation", "file"]
@@ -80,6 +87,8 @@ class Arrangement:
     group: Group = "nothing"
     conversations: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Conversation by trace; only needed where it is grouped by."""
+    folded: frozenset[str] = frozenset()
+    """Names of the groups of which only the heading is shown."""
 
 
 def trace_lines(
@@ -101,10 +110,27 @@ def trace_lines(
     for row in shown:
         groups.setdefault(_group_of(row, how), []).append(row)
     out: list[TraceLine | GroupLine] = []
-    for label, members in groups.items():
-        out.append(GroupLine(one_line(label, f"no {how.group}"), len(members)))
-        out.extend(_nested(members))
+    for name, members in groups.items():
+        out.append(_heading(name, members, how))
+        if name not in how.folded:
+            out.extend(_nested(members))
     return tuple(out)
+
+
+def _heading(name: str, members: Sequence[TraceRow], how: Arrangement) -> GroupLine:
+    costs = [row.cost_nano_usd for row in members if row.cost_nano_usd is not None]
+    read = [row.input_tokens for row in members if row.input_tokens is not None]
+    written = [row.output_tokens for row in members if row.output_tokens is not None]
+    tokens = f"{count(sum(read))} / {count(sum(written))} tok" if read or written else ""
+    return GroupLine(
+        name=name,
+        label=one_line(name, f"no {how.group}"),
+        traces=len(members),
+        errors=sum(row.errors for row in members),
+        tokens=tokens,
+        cost_nano_usd=sum(costs) if costs else None,
+        is_folded=name in how.folded,
+    )
 
 
 def _group_of(row: TraceRow, how: Arrangement) -> str:

@@ -224,7 +224,7 @@ def say_what_will_run(recording: Recording, command: Sequence[str], functions: S
         return False
     more = len(found.open) - _MOST_TOOLS
     names = ", ".join(found.open[:_MOST_TOOLS]) + (f" and {more} more" if more > 0 else "")
-    say(f"{found.why}: {names} will really run when the program calls them")
+    say(f"{found.why}: {names} will really run when the program calls {'it' if len(found.open) == 1 else 'them'}")
     for word in found.suggested:
         say(f"to answer it from the recording, add: --tool {word}")
     return True

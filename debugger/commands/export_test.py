@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of the command."""
     add_input(parser)
-    parser.add_argument("--trace", metavar="T", type=id_word, help="the trace, by the first digits of its id")
+    parser.add_argument(
+        "--trace", metavar="T", type=id_word, help="the trace: its id, the first digits of it, or its name"
+    )
     parser.add_argument(
         "-o",
         "--output",

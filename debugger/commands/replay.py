@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..errors import DebuggerError, NothingToReplayError, ReplayError
 from ..scratch import ScratchFolder
@@ -183,17 +183,20 @@ def recording_of(store: Store, trace_id: str, *, together: bool = False) -> Reco
     return Recording(trace_id, calls, sources, service)
 
 
+_AS_INPUT: Final = """write it as in --input '{"city": "Lyon"}', with the names of the agent's parameters"""
+
+
 def _input(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
         given = json.loads(text)
     except ValueError as fault:
-        raise ReplayError(f"--input is not JSON: {fault}") from fault
+        raise ReplayError(f"--input is not JSON: {fault}", hint=_AS_INPUT) from fault
     except RecursionError as fault:
         raise ReplayError("--input: the JSON is nested too deep") from fault
     if not isinstance(given, dict):
-        raise ReplayError("--input is not a JSON object", hint='write it as {"parameter": value}')
+        raise ReplayError("--input is not a JSON object", hint=_AS_INPUT)
     return given
 
 

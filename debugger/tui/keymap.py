@@ -113,7 +113,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("rows.end", "end,G", "last", "last", "To the last row"),
     ],
     "traces": [
-        _key("traces.open", "enter", "open", "open", "Open the trace under the cursor", show=True),
+        _key("traces.open", "enter", "open", "open", "Open the trace under the cursor; fold or unfold a "
+             "group", show=True),
         _key("traces.filter", "slash", "filter", "filter", "Show only some traces: by words in name, service, id "
              "or file, and by keys such as tokens>5k errors>0 duration>2s service:… text:…; tab completes, and a "
              "mistake is marked", show=True),
@@ -122,6 +123,9 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("traces.reverse", "S", "reverse", "reverse", "Sort the other way round"),
         _key("traces.group", "u", "group", "group", "Put the traces into groups: by service, by conversation, "
              "by file, or none"),
+        _key("traces.fold", "left", "fold(True)", "fold group", "Show only the heading of the group under the cursor"),
+        _key("traces.unfold", "right", "fold(False)", "unfold group", "Show the traces of the group under the cursor"),
+        _key("traces.fold_all", "e", "fold_all", "fold all", "Fold all groups, or show the traces of all"),
         _key("traces.mark", "space", "mark", "mark", "Mark the trace under the cursor for a comparison, or take its "
              "mark away"),
         _key("traces.compare", "c", "compare", "compare", "Compare the two marked traces; or the marked one, or for a "
@@ -345,6 +349,7 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("question.whole", "w", "whole", "from", "Where the replay starts: the whole trace, the state that is "
              "shown, or the span under the cursor"),
         _key("question.rest", "x", "rest", "past the cut", "Whether the recording answers on past the cut"),
+        _key("question.name", "n", "name", "name", "Give the branch that comes of it a name of its own"),
         _key("question.help", "question_mark,f1", "app.help", "keys", "Show the keys of this dialog and what they do",
              show=True),
         _key("question.quit", "q,ctrl+q", "app.quit", "quit", "Leave Retrospan"),

@@ -80,7 +80,8 @@ class StoreSession(TraceReading):
         self._kept: dict[str, Path] = {}
         self._gone: set[str] = set()
         """Replays that were thrown away."""
-        self._store = Store.memory()
+        self._making = Lock()
+        self._loaded = Store.memory() if library is None else None
         self._files = FileFollower(self._store, Follower(paths)) if paths else None
         self._folder = ScratchFolder()
         self._numbers = itertools.count(1)
@@ -107,10 +108,19 @@ class StoreSession(TraceReading):
         if self._files is not None:
             self._files.switch(False)
         self.sql.close()
-        self._store.close()
+        if self._loaded is not None:
+            self._loaded.close()
         if self._library is not None:
             self._library.close()
         self._folder.remove()
+
+    @property
+    def _store(self) -> Store:
+        """What holds all that is loaded here; made for the first of it, which in a library is the first replay."""
+        with self._making:
+            if self._loaded is None:
+                self._loaded = Store.memory()
+            return self._loaded
 
     @property
     def is_library(self) -> bool:
@@ -177,7 +187,8 @@ class StoreSession(TraceReading):
 
     def traces(self) -> list[TraceRow]:
         """All traces, newest first, replays among them."""
-        here = [row for row in self._store.traces() if row.trace_id not in self._gone]
+        loaded = [] if self._loaded is None else self._loaded.traces()
+        here = [row for row in loaded if row.trace_id not in self._gone]
         if self._reader is None:
             return here
         kept = self._reader.traces()

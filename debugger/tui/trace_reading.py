@@ -41,8 +41,8 @@ def room_for_calls() -> int:
 class TraceReading(ABC):
     """Questions about what was recorded, asked of the stores that hold it."""
 
-    _store: Store
-    """What was loaded here."""
+    _loaded: Store | None
+    """What was loaded here; None while a library is shown and nothing was."""
     _reader: Store | None
     """The library, where one is shown."""
 
@@ -66,11 +66,11 @@ class TraceReading(ABC):
     @property
     def generation(self) -> int:
         """Goes up with everything that is loaded."""
-        return self._store.generation + (0 if self._reader is None else self._reader.generation)
+        return sum(store.generation for store in self._stores)
 
     @property
     def _stores(self) -> list[Store]:
-        return [self._store] if self._reader is None else [self._store, self._reader]
+        return [store for store in (self._loaded, self._reader) if store is not None]
 
     def search(self, texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
         """All spans part by part, and which of the texts each holds. Raises QueryCancelledError."""

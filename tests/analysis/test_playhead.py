@@ -6,7 +6,7 @@ import pytest
 
 from debugger.analysis.document import Builder
 from debugger.analysis.kept_frames import KeptPages, KeptViews
-from debugger.analysis.playhead import MOST_FRAMES, States, track_of
+from debugger.analysis.playhead import MOST_FRAMES, States, Track, track_of
 from debugger.analysis.snapshot_view import frame_pages, snapshot_document
 from debugger.analysis.state_changes import changes_into, snapshot_changes
 from runtime.messages import Outcome
@@ -140,3 +140,17 @@ def test_only_frames_that_hold_something_else_are_made_anew():
     assert [entry.last for entry in views.of([(0, spent)])[0].entries] == ["x"]
     pages = KeptPages()
     assert pages.of(before)[0] is pages.of(after)[0]
+
+
+def track(*events: tuple[str, str, int]) -> Track:
+    spans, types, times = zip(*events, strict=True)
+    return Track(trace_id="t", span_ids=spans, types=types, times=times, edges=bytes(len(events)))
+
+
+def test_an_event_is_found_again_when_the_trace_has_gone_on():
+    before = track(("a", "start", 0), ("b", "log", 3), ("b", "log", 5), ("b", "end", 9))
+    now = track(
+        ("a", "start", 0), ("c", "start", 1), ("b", "log", 3), ("b", "log", 5), ("c", "end", 7), ("a", "end", 9)
+    )
+    assert [now.again(before, at) for at in (0, 1, 2, 3, None)] == [0, 2, 3, 5, None], "one that is gone: where it was"
+    assert [now.at(moment) for moment in (-1, 0, 6, 7, 99)] == [0, 0, 3, 4, 5]

@@ -8,7 +8,16 @@ from itertools import pairwise
 import pytest
 
 from debugger.analysis.critical import critical_path
-from debugger.analysis.rhythm import BINS, Trail, minimap, next_failure, next_in, next_sibling, rhythm_of
+from debugger.analysis.rhythm import (
+    BINS,
+    Trail,
+    failure_is_round,
+    minimap,
+    next_failure,
+    next_in,
+    next_sibling,
+    rhythm_of,
+)
 from debugger.analysis.timeline import Axis, axis_of
 from debugger.analysis.tree import build_forest
 from tests.tui.fake_session import MS, T0, TRAVEL, span_row
@@ -32,6 +41,15 @@ def test_where_it_failed_comes_before_what_passed_it_on():
     forest = build_forest([span_row(i, parents[i], "tool", "t", i, 9, status_code=failed[i]) for i in range(5)])
     assert [next_failure(forest, i, 1) for i in range(5)] == [2, 4, 1, 4, 0]
     assert [next_failure(forest, i, -1) for i in range(5)] == [4, 2, 0, 1, 1]
+    rounds = [
+        [failure_is_round(forest, i, next_failure(forest, i, step) or 0, step) for i in range(5)] for step in (1, -1)
+    ]
+    assert rounds == [[False] * 5, [False, False, True, False, False]], (
+        "from the top one the first below it is no round"
+    )
+    forest = build_forest([span_row(i, None, "tool", "t", i, 9, status_code=failed[i]) for i in range(5)])
+    assert [failure_is_round(forest, i, next_failure(forest, i, 1) or 0, 1) for i in range(5)] == [False] * 4 + [True]
+    assert [failure_is_round(forest, i, next_failure(forest, i, -1) or 0, -1) for i in range(5)] == [True] + [False] * 4
     assert next_failure(build_forest([span_row(0, None, "tool", "t", 0, 9)]), 0, 1) is None
 
 

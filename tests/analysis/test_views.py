@@ -15,7 +15,7 @@ from debugger.analysis.problem import problem_of
 from debugger.analysis.replay_view import from_where, result_document
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
 from debugger.analysis.timeline import Axis, bar_of, ruler
-from debugger.analysis.traces import Arrangement, GroupLine, Sort, trace_lines
+from debugger.analysis.traces import Arrangement, GroupLine, Sort, TraceLine, trace_lines
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.store.rows import TraceRow
 from runtime.journal import Journal
@@ -252,6 +252,16 @@ def test_groups_come_in_the_order_of_their_first_trace():
         "a",
         "  r",
     ]
+
+
+def test_a_group_says_what_it_came_to_and_folds():
+    rows = [trace("a", 1, service="x", errors=2, input_tokens=5, cost_nano_usd=4), trace("b", 2, service="x", errors=1)]
+    rows.append(trace("c", 0, service="y"))
+    heading, *rest = trace_lines(rows, Arrangement(group="service", folded=frozenset("x")))
+    assert isinstance(heading, GroupLine)
+    assert (heading.traces, heading.errors, heading.tokens, heading.cost_nano_usd) == (2, 3, "5 / 0 tok", 4)
+    assert heading.is_folded
+    assert [type(line) for line in rest] == [GroupLine, TraceLine]
 
 
 def test_an_empty_document_is_empty():

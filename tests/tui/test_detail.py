@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from msgspec import structs
@@ -106,6 +107,14 @@ def test_a_page_is_written_to_a_new_file_each_time():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "end", "enter", "ctrl+s", "ctrl+s")
         assert "Written to" in desk.screen
+        here = Path.cwd()
+        gone = here / "gone"
+        gone.mkdir()
+        os.chdir(gone)
+        gone.rmdir()
+        await desk.press("ctrl+s")
+        os.chdir(here)
+        assert "could not be written" in desk.screen
 
     drive(FakeSession(), scene)
     names = sorted(path.name for path in Path.cwd().iterdir())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from debugger.store.notebook import Note
+from debugger.store.rows import SearchPart
 from debugger.tui.screens.notebook import NotebookScreen
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
@@ -68,4 +70,35 @@ def test_nobody_waits_for_an_answer_that_is_no_longer_wanted():
     gate.set()
     session.sql.numbers = held(session.sql.numbers)  # type: ignore[method-assign]
     gate.clear()
+    drive(session, scene, NARROW)
+
+
+def test_a_search_ends_when_nobody_waits_for_it_any_more():
+    ended, over = threading.Event(), threading.Event()
+
+    def endless(texts: Sequence[str], trace_id: str | None) -> Generator[SearchPart]:
+        try:
+            while not over.wait(0.001):
+                yield []
+        finally:
+            ended.set()
+
+    async def scene(desk: Desk) -> None:
+        try:
+            line = desk.app.screen.query_one(FilterLine)
+            line.text = "lyon"
+            await desk.until(lambda: "searching…" in desk.screen)
+            line.text = ""
+            await desk.until(ended.is_set)
+            ended.clear()
+            await desk.press("enter")
+            desk.app.screen.query_one("#search", FilterLine).text = "lyon"
+            await desk.until(lambda: "searching…" in desk.screen)
+            desk.app.pop_screen()
+            await desk.until(ended.is_set)
+        finally:
+            over.set()
+
+    session = FakeSession()
+    session.search = endless  # type: ignore[method-assign]
     drive(session, scene, NARROW)

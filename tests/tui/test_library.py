@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from debugger.replay.model import ReplayJob
-from debugger.store import Library
+from debugger.store import Library, Store
 from debugger.tui.store_session import StoreSession
 from tests.support.repo import ROOT
 
@@ -15,7 +17,8 @@ from .fake_session import FakeSession
 SAMPLES = ROOT / "sample_traces"
 
 
-def test_an_empty_library_says_how_to_fill_it(tmp_path: Path) -> None:
+def test_an_empty_library_says_how_to_fill_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Store, "memory")  # No database is made in memory before there is something to put there.
     with StoreSession([], library=Library.open(tmp_path / "library")) as session:
         shown = see(session)
     assert "The library is empty." in shown

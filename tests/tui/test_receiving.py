@@ -22,9 +22,9 @@ def test_l_starts_and_stops_receiving(size: tuple[int, int]) -> None:
     async def scene(desk: Desk) -> None:
         assert "l receive" in desk.screen or size == NARROW
         await desk.press("l")
-        await desk.until(lambda: "◉ receiving on HTTP 127.0.0.1:4318" in desk.screen)
+        await desk.until(lambda: "◉ receiving on HTTP :4318" in desk.screen)
         if size == WIDE:
-            assert "1,234 spans received" in desk.screen
+            assert "1,234 spans" in desk.screen
             assert "l stop receiving" in desk.screen
         await desk.press("l")
         await desk.until(lambda: "receiving on" not in desk.screen)

@@ -104,6 +104,19 @@ def test_a_replay_starts_from_the_span_under_the_cursor_or_where_the_playhead_st
     assert [(job.span_id, job.anchor) for job in session.jobs] == [(f"{3:016x}", "before")]
 
 
+def test_a_branch_gets_its_name_before_it_runs():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r")
+        assert "the branch is called as the recorded run" in desk.line("n name")
+        await desk.press("n", Typed("  polite  [red]tone "), "enter")
+        assert "polite [red]tone" in desk.line("n name")
+        await desk.press("n", "escape", "enter")
+
+    session = FakeSession()
+    drive(session, scene, NARROW)
+    assert [job.name for job in session.jobs] == ["polite [red]tone"]
+
+
 def test_the_plan_from_another_place_is_waited_for():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "down", "down", "r")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from threading import Event
 
-from msgspec import structs
+import pytest
+from textual import events
 from textual.events import Paste
 
 from debugger.analysis.filter_fields import span_filter
@@ -13,8 +14,9 @@ from debugger.analysis.matches import SpanFinder, SpanPlaces
 from debugger.errors import DebuggerError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.screens.trace_search import SearchQuestion
-from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.filter_line import FilterLine
+from debugger.tui.widgets.minimap import Minimap
+from debugger.tui.widgets.ruler import Ruler
 from tests.tui.driver import NARROW, Desk, Typed, drive, see
 from tests.tui.fake_session import FakeSession, span_row
 
@@ -178,6 +180,9 @@ JUMPS = {
 }
 
 
+ROUND = {("w", "travel_desk"): "No agent comes after this: on from the first of 2."}
+
+
 def test_jumps():
     async def scene(desk: Desk) -> None:
         await desk.press("enter")
@@ -185,7 +190,10 @@ def test_jumps():
             for name in expected:
                 await desk.press(key)
                 assert name in desk.cursor, key
+                assert ROUND.get((key, name), "") in desk.screen
             await desk.press("home")
+        await desk.press("x", "x")
+        assert "This is the only span in error." in desk.screen
 
     drive(FakeSession(), scene, NARROW)
 
@@ -251,6 +259,48 @@ def test_the_minimap_takes_clicks_and_the_wheel():
         assert timeline.view.start > start
         await desk.press("0")
         assert timeline.view == timeline.axis
+        minimap, ruler = desk.app.screen.query_one(Minimap), desk.app.screen.query_one(Ruler)
+        held = [minimap.moment_at(x) for x in (20, 50)]
+        await desk.pilot.mouse_down(minimap, offset=(50, 0))
+        await desk.pilot.mouse_up(minimap, offset=(20, 0))
+        assert [timeline.view.start, timeline.view.end] == held, "what was drawn over is shown"
+        x = desk.line("call").index("took") + 20
+        under = ruler.moment_at(x)
+        for turn in (events.MouseScrollUp, events.MouseScrollUp, events.MouseScrollDown):
+            ruler.post_message(wheel(turn, ruler, x))
+        await desk.settle()
+        assert timeline.view.length == pytest.approx((held[1] - held[0]) / 2, abs=4)
+        assert ruler.moment_at(x) == pytest.approx(under, abs=timeline.view.length // 20), "it stays under the mouse"
+        before = timeline.view
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, shift=True))
+        await desk.settle()
+        assert timeline.view.start > before.start
+        assert timeline.view.length == before.length
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, ctrl=True))
+        timeline.post_message(wheel(events.MouseScrollDown, timeline, x, ctrl=True))
+        await desk.settle()
+        assert timeline.view.length == pytest.approx(4 * before.length, abs=8)
+
+    drive(FakeSession(), scene)
+
+
+def wheel(kind, widget, x, **held: bool):
+    keys = {"shift": False, "meta": False, "ctrl": False} | held
+    return kind(widget, x=x, y=0, delta_x=0, delta_y=0, button=0, **keys)
+
+
+def test_a_click_on_the_sign_before_a_span_folds_it():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        timeline = desk.app.screen.timeline
+        before = len(timeline.row_indices)
+        sign = desk.cursor.index("▾")
+        await desk.pilot.click(timeline, offset=(sign, 0))
+        assert len(timeline.row_indices) == 1
+        await desk.pilot.click(timeline, offset=(sign, 0))
+        assert len(timeline.row_indices) == before
+        await desk.pilot.click(timeline, offset=(sign + 4, 2))
+        assert (len(timeline.row_indices), timeline.cursor) == (before, 2), "elsewhere it moves the cursor"
 
     drive(FakeSession(), scene)
 
@@ -332,33 +382,6 @@ def test_the_list_searches_what_was_recorded():
         await desk.until(lambda: "1 shown" in desk.screen and "searching…" not in desk.screen)
 
     session = FakeSession()
-    drive(session, scene)
-
-
-def test_the_list_is_grouped_and_turned_round():
-    async def scene(desk: Desk) -> None:
-        await desk.press("u")
-        assert "demo-agent  1 trace" in desk.screen
-        assert "travel_desk" in desk.cursor, "the cursor stays on its trace"
-        await desk.press("home", "enter")
-        assert isinstance(desk.app.screen, TracesScreen), "a heading opens nothing"
-        await desk.press("u")
-        assert "trip  3 traces" in desk.screen
-        await desk.press("u", "u", "S")
-        assert "started ▴" in desk.screen
-        assert desk.screen.index("researcher") < desk.screen.index("poller")
-
-    drive(FakeSession(), scene)
-
-
-def test_sorting_by_name():
-    rows = FakeSession().rows
-    session = FakeSession(traces=[structs.replace(rows[0], name="zebra"), rows[1]])
-
-    async def scene(desk: Desk) -> None:
-        await desk.press(*"sssss")
-        assert desk.screen.index("poller") < desk.screen.index("zebra")
-
     drive(session, scene)
 
 

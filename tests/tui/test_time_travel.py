@@ -12,6 +12,7 @@ from debugger.analysis.playhead import StateView
 from debugger.errors import QueryCancelledError
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
+from debugger.tui.widgets.ruler import Ruler
 from tests.support.repo import ROOT
 from tests.tui.driver import HANG_S, NARROW, WIDE, Desk, drive, key_event
 from tests.tui.fake_session import FakeSession, span_row
@@ -153,6 +154,52 @@ def test_the_mouse_moves_the_playhead():
         await desk.pilot.click("#playhead", offset=(line.index("─") + 10, 0))
         await desk.settle()
         assert "event 2 of 24" not in desk.screen
+
+    drive(FakeSession(), scene)
+
+
+def test_the_playhead_stays_while_the_trace_goes_on_and_steps_on_from_its_event():
+    session = FakeSession()
+
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "down", "right_square_bracket", "d", "right_square_bracket", "right_square_bracket")
+        assert "event 4 of 24" in desk.screen
+        screen = desk.app.screen
+        assert isinstance(screen, TraceScreen)
+        first = session.span_rows[0]
+        begin = first.start_unix_nano or 0
+        early = structs.replace(first, span_id="0" * 16, kind="tool", start_unix_nano=begin, end_unix_nano=begin + 1)
+        session.span_rows.append(early)
+        screen.row = structs.replace(screen.row, spans=len(session.span_rows))
+        await desk.press("right_square_bracket")
+        assert "event 7 of 26" in desk.screen, "two events have come before it"
+        assert screen.mark == 3
+        await desk.press("left_square_bracket")
+        assert "event 6 of 26" in desk.screen
+
+    drive(session, scene)
+
+
+def test_the_ruler_is_clicked_and_drawn_along_to_move_the_playhead():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter")
+        ruler = desk.app.screen.query_one(Ruler)
+        _, left, cells = ruler.time_cells()
+        await desk.pilot.click(ruler, offset=(left - 4, 0))
+        await desk.settle()
+        assert desk.app.screen.position is None, "beside the times a click means nothing"
+        await desk.pilot.click(ruler, offset=(left + cells // 2, 0))
+        await desk.settle()
+        middle = desk.app.screen.position
+        assert f"event {middle + 1} of 24" in desk.screen, "also where the playhead was not used before"
+        assert "┃" in desk.line(" took ")
+        await desk.pilot.mouse_down(ruler, offset=(left + cells // 2, 0))
+        await desk.pilot.hover(ruler, offset=(left + cells // 4, 0))
+        await desk.settle()
+        assert desk.app.screen.position < middle, "it follows the mouse"
+        await desk.pilot.mouse_up(ruler, offset=(left + cells - 1, 0))
+        await desk.settle()
+        assert desk.app.screen.position > middle
 
     drive(FakeSession(), scene)
 

@@ -183,14 +183,14 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
 
     def write_text(self, title: str, text: str, suffix: str = ".txt") -> None:
         """Write a text to a new file in the present folder."""
-        path = new_file(Path.cwd(), title or "page", suffix)
+        path = new_file(Path(), title or "page", suffix)
         try:
             with whole_file(path) as unfinished:
                 unfinished.write_text(text + "\n", encoding="utf-8")
         except UnwritableError as error:
             self.say(f"{path.name} could not be written: {error.why}", warning=True)
         else:
-            self.say(f"Written to {path}")
+            self.say(f"Written to {path.absolute()}")
 
     def action_next_pane(self) -> None:
         """Focus the next pane."""

@@ -82,6 +82,7 @@ class NameScreen(EditorScreen[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("name")
+    done_id = "name.done"
     has_one_line = True
     title_text = "Save the query"
 
@@ -105,3 +106,28 @@ class NameScreen(EditorScreen[str | None]):
             self.say_above("There is a query of this name; the same key again replaces it.")
         else:
             self.dismiss(name)
+
+
+class BranchNameScreen(EditorScreen[str | None]):
+    """Answers with the name for a replay, empty for that of the recorded run, or None.
+
+    Args: name: what it is called so far.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("name")
+    has_one_line = True
+    title_text = "Name the replay"
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._so_far = name
+
+    def on_mount(self) -> None:
+        """Begin with the name so far."""
+        self.area.recorded = self._so_far
+        self.area.focus()
+        self.say_above("the name in lists, and for --trace on the command line", "dim")
+
+    def action_done(self) -> None:
+        """Take the name."""
+        self.dismiss(" ".join(self.area.recorded.split())[:80])

@@ -27,12 +27,21 @@ def answered(desk: SqlDesk, wanted: Filter, trace_id: str | None) -> dict[str, f
 
 
 def traces_holding(
-    search: Callable[[Sequence[str], None], Generator[SearchPart]], texts: Sequence[str]
+    search: Callable[[Sequence[str], None], Generator[SearchPart]], texts: Sequence[str], is_wanted: Callable[[], bool]
 ) -> dict[str, frozenset[str]]:
-    """For each text the traces that hold it. Blocks. Raises QueryCancelledError."""
+    """For each text the traces that hold it. Blocks.
+
+    Args:
+        search: gives what all traces hold, part by part.
+        texts: what to look for.
+        is_wanted: asked with each part.
+    Raises: QueryCancelledError: it is not wanted any more, or was ended.
+    """
     held: dict[str, set[str]] = {text: set() for text in texts}
     with closing(search(texts, None)) as parts:
         for part in parts:
+            if not is_wanted():
+                raise QueryCancelledError("search")
             for place, text in enumerate(texts):
                 held[text].update([trace_id for trace_id, _, bits in part if bits >> place & 1])
     return {text: frozenset(traces) for text, traces in held.items()}

@@ -31,9 +31,11 @@ def receiver_pieces(status: Status, key: str) -> Iterable[Drawable]:
             yield Run(f"   not receiving (see the notice; {key} tries again)", "warning")
         return
     if status.state == "listening":
-        yield Run(f"   ◉ receiving on {one_line(status.where())}", "good")
+        # Of this machine the ports are enough; a narrow header has no room for more.
+        where = status.where().replace("127.0.0.1:", ":").replace(" and ", ", ")
+        yield Run(f"   ◉ receiving on {one_line(where)}", "good")
         rate = f", {status.spans_per_second:,.0f}/s" if status.spans_per_second >= 1 else ""
-        yield Run(f"  {plural(status.spans, 'span')} received{rate}", "dim")
+        yield Run(f"  {plural(status.spans, 'span')}{rate}", "dim")
     else:
         yield Run(f"   receiver: {status.state}…", "warning")
     if status.set_aside:

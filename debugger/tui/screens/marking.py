@@ -24,6 +24,8 @@ class MarkingScreen(PaneScreen):
         table = self.query_one(TraceList)
         row = table.selected
         if row is None:
+            if table.group_here is not None:
+                self.say(f"This is a group: {self.key('traces.open')} folds it, and single traces are marked.")
             return
         table.mark(row.trace_id)
         table.cursor += 1

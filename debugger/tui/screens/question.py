@@ -20,8 +20,9 @@ from ..keymap import bindings
 from ..widgets.drawn import Drawn, OneLine, Run, key_for
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
+from .files import BranchNameScreen
 
-_LINES = ("scope", "mode", "tools", "rest")
+_LINES = ("scope", "mode", "tools", "rest", "called")
 _BORDER = 2
 _MOST_TEXT = 14
 _LEAST_TEXT = 3
@@ -36,6 +37,10 @@ _TOOLS: dict[Mode, str] = {
     "live": "else really run; may change things",
     "ask": "else you give the result",
 }
+
+
+_NAMED = ("the branch is called as the recorded run", "")
+"""Beside the name of a branch, without one and with one."""
 
 
 class QuestionText(LineView, inherit_bindings=False):
@@ -144,7 +149,8 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         self._line("tools", "question.tools", "tools", job.tools, _TOOLS[job.tools])
         past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
         self._line("rest", "question.rest", "at the cut", "go on" if job.rest_recorded else "stop", past)
-        for name in ("mode", "tools"):
+        self._line("called", "question.name", "name", visible(job.name) if job.name else "none", _NAMED[bool(job.name)])
+        for name in ("mode", "tools", "called"):
             self.query_one(f"#{name}").display = self._is_possible
         self.query_one("#scope").display = len(self._starts) > 1
         self.query_one("#rest").display = self._is_possible and self._has_cut
@@ -212,3 +218,15 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         if self._is_possible and self._has_cut:
             self.job = replace(self.job, rest_recorded=not self.job.rest_recorded)
             self._draw()
+
+    def action_name(self) -> None:
+        """Give the branch a name."""
+        if not self._is_possible:
+            return
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self.job = replace(self.job, name=name or None)
+                self._draw()
+
+        self.app.push_screen(BranchNameScreen(self.job.name or ""), named)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -18,7 +18,7 @@ from ...analysis.document import Document
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.rhythm import Rhythm, rhythm_of
 from ...analysis.text import duration, plural, width_of
-from ...analysis.timeline import Axis, zoomed
+from ...analysis.timeline import Axis
 from ...analysis.traces import branches_text, trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import TraceRow
@@ -31,7 +31,10 @@ from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.minimap import Minimap
 from ..widgets.playhead_line import PlayheadLine
+from ..widgets.ruler import Ruler
+from ..widgets.time_strip import TimeStrip
 from ..widgets.timeline import Timeline, timeline_axis
+from ..widgets.timeline_moves import WHEEL
 from ..widgets.trace_list import FIDELITY_STYLES
 from .compare import CompareScreen
 from .explaining import SpanQuestion, explained
@@ -107,7 +110,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
             with Vertical(id="left"):
                 yield FilterLine("search", self.complete, id="search")
                 yield Minimap(id="minimap")
-                yield OneLine(id="ruler")
+                yield Ruler(id="ruler")
                 yield Timeline(id="timeline")
             with Vertical(id="right"):
                 yield Detail(id="explain")
@@ -135,6 +138,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._opening.leave()
         self.fidelity.leave()
         self.leave_reading()
+        self.leave_search()
 
     def on_screen_resume(self) -> None:
         """A replay may have added a branch."""
@@ -180,25 +184,31 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
     def draw_time(self) -> None:
         """Draw what shows the window of time: the ruler and the minimap."""
         timeline = self.timeline
-        self.query_one("#ruler", OneLine).pieces = timeline.header_pieces()
+        self.query_one(Ruler).show(timeline.view, timeline.drawn_columns, timeline.playhead)
         self.query_one(Minimap).show(timeline.rhythm, timeline.axis, timeline.view, self.time_marks)
 
     def on_timeline_zoomed(self) -> None:
         """Another window of time."""
         self.draw_time()
 
-    def on_minimap_pointed(self, event: Minimap.Pointed) -> None:
-        """Show the time around a click; where all is in view, some of it."""
-        timeline = self.timeline
-        if timeline.axis is None or timeline.view is None:
-            return
-        factor = 0.25 if timeline.view == timeline.axis else 1
-        timeline.set_view(zoomed(timeline.axis, timeline.view, factor, event.moment))
-        self.draw_time()
+    @on(Minimap.Pointed, "#minimap")
+    def _show_around(self, event: Minimap.Pointed) -> None:
+        self.timeline.point_at(event.moment)
 
-    def on_minimap_scrolled(self, event: Minimap.Scrolled) -> None:
-        """The wheel zooms."""
-        self.timeline.action_zoom(0.5 if event.is_up else 2)
+    @on(Minimap.Swept)
+    def _show_stretch(self, event: Minimap.Swept) -> None:
+        self.timeline.sweep(event.moment, event.end)
+
+    @on(Ruler.Pointed, "#ruler")
+    def _move_playhead(self, event: Ruler.Pointed) -> None:
+        self.go_to_moment(event.moment)
+
+    @on(TimeStrip.Scrolled)
+    def _turn_wheel(self, event: TimeStrip.Scrolled) -> None:
+        if event.pans:
+            self.timeline.action_pan(-WHEEL if event.is_up else WHEEL)
+        else:
+            self.timeline.zoom_at(event.moment, is_in=event.is_up)
 
     def action_critical(self) -> None:
         """Show the critical path, or no longer."""
@@ -236,7 +246,6 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._version, row = found
         if row is not None and row != self.row:
             self.row = row
-            self.forget_track()
             self._open.ask(trace_id)
 
     def _find_trace(self, trace_id: str) -> TraceModel:

@@ -21,7 +21,8 @@ from .editor import ForkScreen
 from .notes import NotesScreen
 from .question import QuestionScreen, Start
 from .replay import ReplayScreen
-from .trace_time import Cut, TraceTime
+from .state_question import Cut
+from .trace_time import TraceTime
 
 Starts: TypeAlias = tuple[Start, ...]
 """Where a replay may start, the proposed one first."""

@@ -216,14 +216,14 @@ class TraceSearch(TraceBase):
     def _first_match(self) -> None:
         """The match under the cursor, else the next one."""
         found = self._found
-        if found is not None and not self.timeline.jump(found.matches, 1, stay=True):
+        if found is not None and not self.timeline.jump(found.matches, 1, "match", stay=True):
             self.say("Nothing in this trace matches.")
 
     def action_match(self, step: int) -> None:
         """Go to the next or previous match; without a search, to the next or previous span in error."""
         if not self.is_searching:
             self.timeline.action_jump_kind("error", step)
-        elif self._found is None or not self.timeline.jump(self._found.matches, step):
+        elif self._found is None or not self.timeline.jump(self._found.matches, step, "match"):
             goes_on = self._search.is_awaited
             self.say("Nothing was found yet; the search goes on." if goes_on else "Nothing in this trace matches.")
 
@@ -259,6 +259,12 @@ class TraceSearch(TraceBase):
         line.text = ""
         line.remove_class("-open")
         return was_on
+
+    def leave_search(self) -> None:
+        """Nobody waits for what is looked for."""
+        if self._search.is_awaited:
+            self._session.sql.stop()
+        self._search.drop()
 
     def cursor_moved(self) -> None:
         """The cursor may have come to a match, or left it; where it left all that was shown, all is shown again."""

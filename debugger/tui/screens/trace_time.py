@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast
 
 from runtime.snapshot import NoFrameError
@@ -22,6 +22,7 @@ from ..session import Session
 from ..widgets.drawn import Drawable, Run
 from ..widgets.playhead_line import PlayheadLine
 from .reading import Reading
+from .state_question import Cut, StateAnswer, StateQuestion
 from .trace_base import TraceBase
 
 _PLANNED = 3_000
@@ -30,42 +31,6 @@ _PLANNED = 3_000
 
 _TO_A_STATE = ("trace.step_back", "trace.step", "trace.before", "trace.after")
 """The keys that go to a state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A cut of a span, and what the screen calls the span."""
-
-    span_id: str
-    anchor: Anchor
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateQuestion:
-    """Which state to show."""
-
-    position: int | None = None
-    """The event; None where a cut or a span says which."""
-    cut: Cut | None = None
-    span_id: str | None = None
-    """Take the start of this span."""
-    since: int | None = None
-    """Where the last state that was shown, or the marked one, is."""
-    is_marked: bool = False
-    """``since`` is the mark."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateAnswer:
-    """A state, and what can be done from it."""
-
-    row: TraceRow
-    """The trace as it was when its events were read."""
-    track: Track
-    state: StateView
-    cut: Cut | None
-    document: Document = field(repr=False)
 
 
 class TraceTime(TraceBase):
@@ -139,12 +104,11 @@ class TraceTime(TraceBase):
         self._reading.leave()
         self._session.stop_preparing()
 
-    def forget_track(self) -> None:
-        """The trace has other events now."""
-        self._track = self._state = self.position = self.mark = None
-        self.query_one(PlayheadLine).remove_class("-open")
+    # Moving. Where the trace has gone on since its events were read, they are read again with the next move.
 
-    # Moving.
+    @property
+    def _has_gone_on(self) -> bool:
+        return self._tracked is not None and self._tracked is not self.row
 
     def action_restore(self, anchor: str) -> None:
         """Go to the state before or after the span under the cursor."""
@@ -159,6 +123,10 @@ class TraceTime(TraceBase):
             span = self.timeline.selected
             if span is not None and not self._restore.is_awaited:
                 self._ask(StateQuestion(span_id=span.span_id))
+            return
+        if self._has_gone_on:
+            if not self._restore.is_awaited:
+                self._ask(StateQuestion(position=self.position, by=by, since=self._shown_at))
             return
         to = min(max(self.position + by, 0), len(self._track) - 1)
         if to == self.position:
@@ -180,6 +148,14 @@ class TraceTime(TraceBase):
             self.timeline.place(at)
         self._draw_playhead("")
         self._ask(StateQuestion(position=position, since=self._shown_at))
+
+    def go_to_moment(self, moment: int) -> None:
+        """Move the playhead to the last event up to a moment, also where it was not used yet."""
+        if self._track is None or self._has_gone_on:
+            if not self._restore.is_awaited:
+                self._ask(StateQuestion(moment=moment, since=self._shown_at))
+        elif (to := self._track.at(moment)) != self.position:
+            self.go_to_event(to)
 
     def action_mark(self) -> None:
         """Mark the state that is shown; where another one is marked, show what differs."""
@@ -212,20 +188,23 @@ class TraceTime(TraceBase):
         self.detail.choose("snapshot")
         self._replay_waits = False
         self._begin_reading()
-        self._restore.ask(question)
+        self._restore.ask(replace(question, seen=self._track))
 
     def _find_state(self, question: StateQuestion) -> StateAnswer:
-        row, position, cut = self.row, question.position, question.cut
-        trace_id = row.trace_id
+        row, trace_id = self.row, self.row.trace_id
         self._session.prepare(trace_id, self._reading.tell)
         self._reading.tell("state", 1)
         known = self._track if self._tracked is row else None
         track = known or self._session.track(trace_id)
+        question = question.counted_in(track)
+        position, cut = question.position, question.cut
         if cut is not None:
             position = self._session.position_of(trace_id, cut.span_id, cut.anchor)
         elif position is None:
-            assert question.span_id is not None
-            position = self._first_position(track, question.span_id)
+            moment = question.moment
+            position = track.span_ids.index(question.span_id or "") if moment is None else track.at(moment)
+            position = self._first_position(position)
+        position = min(max(position + question.by, 0), len(track) - 1)
         state = self._session.state(trace_id, position, question.since)
         plan = None
         if cut is None and (found := track.cut_of(position)) is not None:
@@ -235,9 +214,8 @@ class TraceTime(TraceBase):
         document = self._document(question, track, state, plan)
         return StateAnswer(row=row, track=track, state=state, cut=cut, document=document)
 
-    def _first_position(self, track: Track, span_id: str) -> int:
-        """Where a span starts; above all agents the next event at which there is a state, so that the way goes on."""
-        position = track.span_ids.index(span_id)
+    def _first_position(self, position: int) -> int:
+        """The event itself; before all agents the next one at which there is a state, so that the way goes on."""
         try:
             self._session.state(self.row.trace_id, position, None)
         except NoFrameError as none:
@@ -256,6 +234,8 @@ class TraceTime(TraceBase):
 
     def _show_state(self, question: StateQuestion, answer: StateAnswer) -> None:
         self._end_reading()
+        if self._track is not None and self._track is not answer.track:
+            self.mark = answer.track.again(self._track, self.mark)
         self._track, self._tracked, self._state, self.cut = answer.track, answer.row, answer.state, answer.cut
         self.position = answer.state.position
         self.detail.put({"snapshot": answer.document})
@@ -265,7 +245,7 @@ class TraceTime(TraceBase):
             self.focus_pane(self.detail.view)
         if answer.row is not self.row:
             # The trace went on while it was read: its events, and with them the playhead's way, are others by now.
-            self._restore.ask(replace(question, since=None, is_marked=False))
+            self._restore.ask(question)
         elif self._replay_waits:
             self._replay_waits = False
             self.action_replay()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,7 +16,7 @@ from ...analysis.filter_language import Completion, Filter, FilterError
 from ...analysis.problem import problem_document, problem_of
 from ...analysis.progress import progress_text
 from ...analysis.text import one_line, plural
-from ...analysis.traces import GROUPS, SORTS, list_title, trace_name
+from ...analysis.traces import list_title, trace_name
 from ...importers import Following
 from ...receiver.status import Status
 from ...store.rows import IssueRow, LoadProgress, TraceRow
@@ -27,10 +27,10 @@ from ..widgets.drawn import Drawable, Drawn, OneLine, Run
 from ..widgets.filter_line import FilterLine
 from ..widgets.key_line import KeyLine
 from ..widgets.trace_list import TraceList
+from .arranging import ArrangingScreen
 from .filtering import answered, told_at_its_place, traces_holding
 from .judging import Judging
 from .list_header import empty_text, following_pieces, receiver_pieces, title_pieces
-from .marking import MarkingScreen
 from .notes import NotesScreen, issues_document
 from .trace import TraceScreen
 
@@ -50,14 +50,13 @@ class LoadMoved(Message):
         return isinstance(message, LoadMoved)
 
 
-class TracesScreen(MarkingScreen):
+class TracesScreen(ArrangingScreen):
     """The list of traces. It loads the input itself, once."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("traces")
 
     def __init__(self, session: Session, clock: Callable[[], float], start: tuple[str, str] = ("", "")) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session)
         self._clock = clock
         self._start = start
         """The trace and the span to go to once all is loaded; empty texts for none."""
@@ -90,9 +89,6 @@ class TracesScreen(MarkingScreen):
         self._bodies: Latest[Filter, dict[str, frozenset[str]]] = Latest(
             self, "search", self._search, self._searched, self._not_searched
         )
-        self._conversations: Latest[None, dict[str, str]] = Latest(
-            self, "conversations", lambda _: session.conversations(), self._grouped, self.say_fault
-        )
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield OneLine(id="header")
@@ -117,6 +113,8 @@ class TracesScreen(MarkingScreen):
             yield Run(f"   sorted by {how.sort}", "warning")
         if how.group != "nothing":
             yield Run(f"   by {how.group}", "warning")
+        if table.marked:
+            yield Run(f"   ✓ {len(table.marked):,} marked", "warning")
         if self._loading:
             yield Run(f"   {self._progress_text()}", "warning")
         if self._receiver is not None:
@@ -136,7 +134,8 @@ class TracesScreen(MarkingScreen):
         if self._issues:
             yield Run(f"! {plural(len(self._issues), 'input note')} ({self.key('traces.issues')}) ", "warning")
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the column heads, the header and the key line again."""
         table = self.query_one(TraceList)
         self.query_one("#columns", OneLine).pieces = table.header_pieces()
         if table.is_searching != self._bodies.is_awaited:
@@ -203,8 +202,9 @@ class TracesScreen(MarkingScreen):
             self.offer_keys()
 
     def on_unmount(self) -> None:
-        """Let a load end."""
+        """Let a load and a search end."""
         self._stop_loading = True
+        self._bodies.drop()
 
     def on_screen_resume(self) -> None:
         """A replay may have made a new trace."""
@@ -213,7 +213,7 @@ class TracesScreen(MarkingScreen):
 
     def on_resize(self) -> None:
         """Columns follow the width."""
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.draw)
 
     def _load_now(self, _: None) -> None:
         def moved(progress: LoadProgress) -> None:
@@ -247,7 +247,8 @@ class TracesScreen(MarkingScreen):
         table = self.query_one(TraceList)
         self._say_empty()
         table.show(rows)
-        self._draw()
+        self.look_at_conversations()
+        self.draw()
         if self._opens_first and self.is_current and (table.selected is not None or not self._loading):
             self._opens_first = False
             self.action_open()
@@ -284,6 +285,8 @@ class TracesScreen(MarkingScreen):
         row = self.query_one(TraceList).selected
         if row is not None:
             self.app.push_screen(TraceScreen(self._session, row))
+        elif self.toggle_group():
+            return
         elif self._loading:
             self._opens_first = True
 
@@ -328,23 +331,17 @@ class TracesScreen(MarkingScreen):
         if wanted.conditions:
             self.draw_header()
         else:
-            self._arrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
-
-    def _arrange(self, **changes: Any) -> None:
-        table = self.query_one(TraceList)
-        table.arrangement = replace(table.arrangement, **changes)
-        table.rearrange()
-        self._draw()
+            self.rearrange(wanted=wanted, found={})  # What has it in its name or service is there at once.
 
     def _search(self, wanted: Filter) -> dict[str, frozenset[str]]:
-        held = traces_holding(self._session.search, wanted.texts)
+        held = traces_holding(self._session.search, wanted.texts, lambda: self._bodies.is_wanted)
         return held | answered(self._session.sql, wanted, None)
 
     def _searched(self, wanted: Filter, found: dict[str, frozenset[str]]) -> None:
-        self._arrange(wanted=wanted, found=found)
+        self.rearrange(wanted=wanted, found=found)
 
     def _not_searched(self, wanted: Filter, error: Exception) -> None:
-        self._draw()
+        self.draw()
         if not told_at_its_place(self.query_one(FilterLine), wanted, error):
             self.say(problem_of(error, "").sentence, warning=True)
 
@@ -357,26 +354,6 @@ class TracesScreen(MarkingScreen):
         line.set_class(bool(line.text), "-open")
         self.query_one(TraceList).focus()
         self.offer_keys()
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        order = list(SORTS)
-        now = self.query_one(TraceList).arrangement.sort
-        self._arrange(sort=order[(order.index(now) + 1) % len(order)], is_reversed=False)
-
-    def action_reverse(self) -> None:
-        """The other way round."""
-        self._arrange(is_reversed=not self.query_one(TraceList).arrangement.is_reversed)
-
-    def action_group(self) -> None:
-        """Group by the next thing."""
-        group = GROUPS[(GROUPS.index(self.query_one(TraceList).arrangement.group) + 1) % len(GROUPS)]
-        if group == "conversation":
-            self._conversations.ask(None)
-        self._arrange(group=group)
-
-    def _grouped(self, _: None, conversations: dict[str, str]) -> None:
-        self._arrange(conversations=conversations)
 
     def action_remove(self) -> None:
         """Remove the trace under the cursor from the library, once the key was pressed twice."""

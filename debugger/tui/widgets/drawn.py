@@ -13,7 +13,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.dom import DOMNode
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -267,10 +267,12 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def redraw_rows(self, *rows: int) -> None:
-        """These rows have changed: draw them, if they are on the screen."""
-        for row in rows:
-            if row >= 0:
-                self.refresh_line(row)
+        """These rows have changed: draw them, as far as they are on the screen, at one go."""
+        width, height = self.size
+        top = self.scroll_offset.y
+        lines = {row - top for row in rows if 0 <= row - top < height}
+        if lines:
+            self.refresh(*[Region(0, y, width, 1) for y in sorted(lines)])
 
     def show_cursor(self) -> None:
         """Scroll, without animation, until the cursor's row is on the screen."""

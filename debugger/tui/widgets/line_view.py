@@ -102,6 +102,8 @@ class LineView(Drawn):
         self._matches: list[tuple[str, int]] = []
         """Block and place of the lines that hold it, also of those that are folded away."""
         self._at_match = -1
+        self._was_unfolded_at = -1
+        """The row on which a click has just folded or unfolded something."""
         self._rows: list[Row] = []
         self._wrapped_at = 0
         self._laid_out: dict[int, _LaidOut] = {}
@@ -358,6 +360,19 @@ class LineView(Drawn):
         at = next((i for i, row in enumerate(self._rows) if row.line is line), None)
         if at is not None:
             self.cursor = at
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the line that says what is folded away shows it."""
+        row = self.scroll_offset.y + event.y
+        if event.chain == 1 and row < len(self._rows) and self._rows[row].place < 0:
+            event.prevent_default()
+            self.cursor = row
+            self.toggle_fold()
+            self._was_unfolded_at = row
+        elif event.chain > 1 and row == self._was_unfolded_at:
+            event.prevent_default()  # Who clicks twice on that line means it once.
+        else:
+            self._was_unfolded_at = -1
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click does what enter does."""

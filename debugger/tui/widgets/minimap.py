@@ -1,34 +1,20 @@
-"""The minimap: the whole trace on one line. A click shows the time around it, the wheel zooms."""
+"""The minimap: the whole trace on one line. A click shows the time around it, a stretch drawn over it just that."""
 
 from __future__ import annotations
 
 from textual import events
-from textual.message import Message
 
 from ...analysis.rhythm import Rhythm, cell_at, minimap
 from ...analysis.timeline import Axis
-from .drawn import Drawable, OneLine, Run
+from .drawn import Drawable, Run
+from .time_strip import TimeStrip
 
 
-class Minimap(OneLine):
+class Minimap(TimeStrip):
     """How busy each moment was, errors over it, the window in view and the playhead.
 
     Cost of drawing: O(cells), whatever the size of the trace.
     """
-
-    class Pointed(Message):
-        """A moment was clicked. Handler: ``on_minimap_pointed``."""
-
-        def __init__(self, moment: int) -> None:
-            super().__init__()
-            self.moment = moment
-
-    class Scrolled(Message):
-        """The wheel was turned: up zooms in. Handler: ``on_minimap_scrolled``."""
-
-        def __init__(self, *, is_up: bool) -> None:
-            super().__init__()
-            self.is_up = is_up
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -46,9 +32,10 @@ class Minimap(OneLine):
             view: the window in view.
             marks: moments by the sign that marks them, such as the playhead.
         """
-        self._rhythm, self._axis, self._view = rhythm, axis, view
-        self._marks = marks or {}
-        self._draw()
+        before = self._rhythm, self._axis, self._view, self._marks
+        self._rhythm, self._axis, self._view, self._marks = rhythm, axis, view, marks or {}
+        if rhythm is not before[0] or (axis, view, self._marks) != before[1:]:
+            self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
         """Other cells, other moments."""
@@ -72,19 +59,6 @@ class Minimap(OneLine):
             pieces.append(Run("▏", "line"))
         self.pieces = tuple(pieces) if len(pieces) > 1 else ()
 
-    def on_click(self, event: events.Click) -> None:
-        """Show the time around the click."""
-        width = self.size.width - 2
-        if self._axis is not None and width > 0:
-            share = min(max(event.x - 1, 0), width)
-            self.post_message(self.Pointed(self._axis.start + self._axis.length * share // width))
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Zoom in."""
-        event.stop()
-        self.post_message(self.Scrolled(is_up=True))
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Zoom out."""
-        event.stop()
-        self.post_message(self.Scrolled(is_up=False))
+    def time_cells(self) -> tuple[Axis | None, int, int]:
+        """All of the trace, between the two ends."""
+        return self._axis, 1, self.size.width - 2

@@ -8,14 +8,15 @@ from collections.abc import Hashable, Sequence
 from itertools import repeat
 from typing import ClassVar
 
+from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
 from ...analysis.conversation import GLYPHS, KIND_STYLES
 from ...analysis.critical import CriticalPath
-from ...analysis.rhythm import Rhythm, cell_at
+from ...analysis.rhythm import Rhythm
 from ...analysis.text import cut, fit, width_of
-from ...analysis.timeline import Axis, axis_of, ruler, took
+from ...analysis.timeline import Axis, axis_of, took
 from ...analysis.tree import Forest, name_of
 from ...store.rows import SpanRow
 from ..keymap import bindings
@@ -199,17 +200,10 @@ class Timeline(TimelineMoves):
         name = min(max(width * 9 // 20, 20), 64)
         return name, _TOOK, max(width - name - _TOOK - 2, 0)
 
-    def header_pieces(self) -> tuple[Drawable, ...]:
-        """The line above the rows: column names and the ruler."""
-        width = max(self.scrollable_content_region.width - 1, 0)
-        name, took_cells, bars = self.columns(width)
-        line = ruler(self.view, bars)
-        pieces = [Run(" " + fit("call", name), "dim"), Run(fit("took", took_cells, right=True), "dim"), Run("  ")]
-        view, at = self.view, self.playhead
-        if view is None or at is None or not view.start <= at <= view.end or not bars:
-            return (*pieces, Run(line, "dim"))
-        cell = cell_at(view, at, bars)
-        return (*pieces, Run(line[:cell], "dim"), Run("┃", "playhead"), Run(line[cell + 1 :], "dim"))
+    @property
+    def drawn_columns(self) -> tuple[int, int, int]:
+        """Cells of names, lengths and bars as they are drawn now."""
+        return self.columns(max(self.scrollable_content_region.width - 1, 0))
 
     def row_key(self, row: int) -> Hashable:
         """The span, and whether it is collapsed."""
@@ -307,6 +301,25 @@ class Timeline(TimelineMoves):
         super().watch_cursor(old, new)
         if len(self.row_indices):
             self.post_message(self.Selected(self, self.index))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the sign before a span with others below it folds or unfolds them."""
+        row = self.scroll_offset.y + event.y
+        if row >= len(self.row_indices):
+            return
+        index = self.row_indices[row]
+        sign = 1 + width_of(self._guides(index))
+        if self.forest.size[index] > 1 and sign <= event.x <= sign + 1:
+            event.prevent_default()
+            self.cursor = row
+            self.action_toggle_fold()
+
+    def moment_at(self, x: int) -> int | None:
+        """The moment that a cell of the bars shows; None beside them."""
+        name, took_cells, bars = self.drawn_columns
+        cell = x - name - took_cells - 3
+        view = self.view
+        return None if view is None or not 0 <= cell < bars else view.start + view.length * cell // bars
 
     def on_drawn_opened(self, event: Drawn.Opened) -> None:
         """A second click does what enter does."""

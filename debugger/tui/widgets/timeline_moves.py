@@ -8,13 +8,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from textual import events
 from textual.message import Message
 
-from ...analysis.rhythm import Rhythm, Trail, next_failure, next_in, next_sibling
-from ...analysis.timeline import Axis, middle_of, panned, window, zoomed
+from ...analysis.rhythm import Rhythm, Trail, failure_is_round, next_failure, next_in, next_sibling
+from ...analysis.timeline import Axis, middle_of, panned, window, zoomed, zoomed_at
 from ...analysis.tree import Forest, build_forest
 from ...store.rows import SpanRow
 from .drawn import Drawn, key_for
+
+WHEEL = 0.1
+"""The part of the window that one turn of the wheel moves it by."""
 
 
 class TimelineMoves(Drawn):
@@ -85,27 +89,43 @@ class TimelineMoves(Drawn):
 
     # Jumps.
 
-    def jump(self, places: Sequence[int], step: int, *, stay: bool = False) -> bool:
-        """Go to the next or previous of some spans, round the end; False when there is none.
+    def jump(self, places: Sequence[int], step: int, what: str, *, stay: bool = False) -> bool:
+        """Go to the next or previous of some spans, round the end, which is said; False when there is none.
 
-        With ``stay`` the cursor stays where it is on one of them already.
+        Args:
+            places: indices of the spans, ascending.
+            step: 1 or -1.
+            what: what one of them is called.
+            stay: the cursor stays where it is on one of them already.
         """
         to = next_in(places, self.index - stay, step)
         if to is not None:
-            self.go_to(to)
+            is_round = (to < self.index) if step > 0 else (to > self.index)
+            self._land(to, what, len(places), step, is_round=is_round, is_same=to == self.index and not stay)
         return to is not None
+
+    def _land(self, to: int, what: str, total: int, step: int, *, is_round: bool, is_same: bool) -> None:
+        """Go to a span, and say where the jump went round the end or could lead nowhere else."""
+        if is_same:
+            self.post_message(self.Said(f"This is the only {what}."))
+        elif is_round:
+            side, end = ("after", "first") if step > 0 else ("before", "last")
+            self.post_message(self.Said(f"No {what} comes {side} this: on from the {end} of {total:,}."))
+        self.go_to(to)
 
     def action_jump_kind(self, kind: str, step: int) -> None:
         """Go to the next or previous call of a kind, or span in error."""
+        what = {"error": "span in error", "llm": "model call", "tool": "tool call"}.get(kind, kind)
         if kind == "error":
             to = next_failure(self.forest, self.index, step)
             if to is not None:
-                self.go_to(to)
+                is_round = failure_is_round(self.forest, self.index, to, step)
+                total = len(self.forest.failures)
+                self._land(to, what, total, step, is_round=is_round, is_same=to == self.index)
             is_there = to is not None
         else:
-            is_there = self.jump(self.rhythm.kinds.get(kind, ()), step)
+            is_there = self.jump(self.rhythm.kinds.get(kind, ()), step, what)
         if not is_there:
-            what = {"error": "span in error", "llm": "model call", "tool": "tool call"}.get(kind, kind)
             self.post_message(self.Said(f"There is no {what} in this trace."))
 
     def action_sibling(self, step: int) -> None:
@@ -124,7 +144,7 @@ class TimelineMoves(Drawn):
         if len(places) < 2:
             self.post_message(self.Said("No other span has this name."))
         else:
-            self.jump(places, step)
+            self.jump(places, step, "span of this name")
 
     def action_history(self, step: int) -> None:
         """Back to where the cursor jumped from, or forth again."""
@@ -177,6 +197,56 @@ class TimelineMoves(Drawn):
         end = span.end_unix_nano if span.end_unix_nano is not None else self.axis.end
         self.set_view(window(self.axis, span.start_unix_nano, max(end, span.start_unix_nano + 1), margin=True))
         self.post_message(self.Zoomed())
+
+    def point_at(self, moment: int) -> None:
+        """Show the time around a moment; where all is in view, a quarter of it."""
+        if self.axis is not None and self.view is not None:
+            factor = 0.25 if self.view == self.axis else 1
+            self.set_view(zoomed(self.axis, self.view, factor, moment))
+            self.post_message(self.Zoomed())
+
+    def sweep(self, start: int, end: int) -> None:
+        """Show just a stretch of time."""
+        if self.axis is not None:
+            self.set_view(window(self.axis, start, max(end, start + 1)))
+            self.post_message(self.Zoomed())
+
+    def zoom_at(self, moment: int, *, is_in: bool) -> None:
+        """Show less or more time; the moment stays where it is on the screen."""
+        if self.axis is not None and self.view is not None:
+            self.set_view(zoomed_at(self.axis, self.view, 0.5 if is_in else 2, moment))
+            self.post_message(self.Zoomed())
+
+    def moment_at(self, x: int) -> int | None:
+        """The moment that a cell shows; None where it shows none."""
+        raise NotImplementedError
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """With ctrl zoom in, with shift to what was earlier; alone it scrolls the rows."""
+        self._turn_wheel(event, is_up=True)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """With ctrl zoom out, with shift to what comes later; alone it scrolls the rows."""
+        self._turn_wheel(event, is_up=False)
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """To what was earlier."""
+        self.action_pan(-WHEEL)
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """To what comes later."""
+        self.action_pan(WHEEL)
+
+    def _turn_wheel(self, event: events.MouseEvent, *, is_up: bool) -> None:
+        moment = self.moment_at(event.x) if event.ctrl else None
+        if moment is not None:
+            self.zoom_at(moment, is_in=is_up)
+        elif event.shift:
+            self.action_pan(-WHEEL if is_up else WHEEL)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
     def action_pan(self, share: float) -> None:
         """Show earlier or later time."""

@@ -90,18 +90,54 @@ class TraceList(Drawn):
         self.redraw_rows(self.cursor)
 
     def rearrange(self) -> None:
-        """Filter and sort again."""
-        kept = self.selected
+        """Filter, sort and group again; the cursor stays on its trace or heading, and that where it is on the screen.
+
+        Where the list shows its beginning, it goes on doing so: what is new comes there.
+        """
+        kept, group, was_at = self.selected, self.group_here, self.cursor
         self.lines = trace_lines(self.traces, self.arrangement)
-        self._started = max([_STARTED, *(len(line.started) for line in self.lines if isinstance(line, TraceLine))])
-        names = (width_of(line.name) for line in self.lines if isinstance(line, TraceLine))
-        self._longest_name = min(max([_LEAST_NAME, *names]), _MOST_NAME)
-        rows = [line.row if isinstance(line, TraceLine) else None for line in self.lines]
-        place = next((i for i, row in enumerate(rows) if row and kept and row.trace_id == kept.trace_id), None)
-        if place is None:
-            place = next((i for i, row in enumerate(rows) if row), 0)
-        self.shown = len(rows) - rows.count(None)
+        shown = [line for line in self.lines if isinstance(line, TraceLine)]
+        self._started = max([_STARTED, *(len(line.started) for line in shown)])
+        self._longest_name = min(max([_LEAST_NAME, *(width_of(line.name) for line in shown)]), _MOST_NAME)
+        self.shown = sum(line.traces for line in self.lines if isinstance(line, GroupLine)) or len(shown)
+        place = self._place_of(kept, group)
+        top = self.scroll_offset.y
         self.redraw(len(self.lines), place)
+        if top and place != was_at:
+            self.scroll_to(y=min(max(top + place - was_at, 0), self.max_scroll_y), animate=False)
+            self.show_cursor()
+
+    def _place_of(self, kept: TraceRow | None, group: str | None) -> int:
+        """Where a trace stands now, else the heading of its group, else the first trace."""
+        if kept is not None:
+            for i, line in enumerate(self.lines):
+                if isinstance(line, TraceLine) and line.row.trace_id == kept.trace_id:
+                    return i
+        if group is not None:
+            for i, line in enumerate(self.lines):
+                if isinstance(line, GroupLine) and line.name == group:
+                    return i
+        return next((i for i, line in enumerate(self.lines) if isinstance(line, TraceLine)), 0)
+
+    @property
+    def group_here(self) -> str | None:
+        """The group that the cursor is in, by its name; None where there are no groups."""
+        above = (self.lines[i] for i in range(min(self.cursor, len(self.lines) - 1), -1, -1))
+        return next((line.name for line in above if isinstance(line, GroupLine)), None)
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of all groups that are shown."""
+        return [line.name for line in self.lines if isinstance(line, GroupLine)]
+
+    def column_at(self, x: int) -> str | None:
+        """The column whose heading is at a cell of the header."""
+        at = 1
+        for name, cells, _ in self._with_name(self._row_width):
+            if at <= x < at + cells:
+                return name
+            at += cells + 2
+        return None
 
     @property
     def selected(self) -> TraceRow | None:
@@ -191,7 +227,7 @@ class TraceList(Drawn):
         """The columns of one trace."""
         line = self.lines[row]
         if isinstance(line, GroupLine):
-            return (Run(f"{line.label}  ", "heading"), Run(plural(line.traces, "trace"), "dim"))
+            return _heading(line)
         out: list[Drawable] = []
         for name, cells, right in self._with_name(width):
             out.extend(self._cell(line, name, cells, right=right))
@@ -258,6 +294,19 @@ class TraceList(Drawn):
                 else ()
             )
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
+
+
+def _heading(line: GroupLine) -> Sequence[Drawable]:
+    """What a group holds, and what it came to."""
+    facts = [plural(line.traces, "trace"), line.tokens]
+    if line.cost_nano_usd is not None:
+        facts.append(cost(line.cost_nano_usd))
+    return (
+        Run("▸ " if line.is_folded else "▾ ", "dim"),
+        Run(f"{line.label}  ", "heading"),
+        Run("  ".join(filter(None, facts)), "dim"),
+        Run(f"  ✗{line.errors:,}" if line.errors else "", "error"),
+    )
 
 
 def _counted(counts: Sequence[tuple[str, str, int]], cells: int) -> Sequence[Drawable]:
