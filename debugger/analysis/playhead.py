@@ -176,8 +176,10 @@ def frames_to_show(snapshot: Snapshot, changes: Sequence[StateChange]) -> set[st
 
 
 def _summary(shown: SnapshotView, entries: int) -> str:
-    running = [frame for frame in shown.frames if frame.status == "running" and frame.call_id != "root"]
-    here = running[-1] if running else shown.frames[-1] if shown.frames else None
+    agents = [frame for frame in shown.frames if frame.call_id != "root"] or shown.frames
+    running = [frame for frame in agents if frame.status == "running"]
+    # Once nothing runs any more, the outermost agent is the one that came to an end.
+    here = running[-1] if running else agents[0] if agents else None
     if here is None:
         return ""
     state = "running" if running else here.status

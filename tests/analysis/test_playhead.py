@@ -154,3 +154,16 @@ def test_an_event_is_found_again_when_the_trace_has_gone_on():
     )
     assert [now.again(before, at) for at in (0, 1, 2, 3, None)] == [0, 2, 3, 5, None], "one that is gone: where it was"
     assert [now.at(moment) for moment in (-1, 0, 6, 7, 99)] == [0, 0, 3, 4, 5]
+
+
+def test_at_the_end_the_outermost_agent_is_named():
+    events = [
+        AgentStart(time_unix_nano=1, trace_id="t", span_id="a", parent_span_id=None, agent_id="desk", input={}),
+        AgentStart(time_unix_nano=2, trace_id="t", span_id="b", parent_span_id="a", agent_id="guide", input={}),
+        *(AgentEnd(time_unix_nano=at, trace_id="t", span_id=span, parent_span_id=above,
+                   outcome=Outcome(status="ok", output=1)) for at, span, above in ((3, "b", "a"), (4, "a", None))),
+    ]  # fmt: skip
+    cursor = SnapshotCursor(events, "t")
+    states = States(cursor.at, cursor.has_state, "f")
+    said = [states.view(at, None, None).summary.partition(" · ")[0] for at in (1, 2, 3)]
+    assert said == ["● guide running", "● desk running", "● desk completed"]

@@ -36,6 +36,8 @@ from tests.tui.fake_session import FakeSession, span_row, travel_call, travel_tr
 
 KINDS = ("llm", "tool", "llm", "tool", "chain", "llm", "tool", "retriever", "llm", "agent")
 STEPS = 10
+PART = 2048
+"""Spans of which a search tells at once."""
 
 
 def rows_of(count: int) -> list[Any]:
@@ -68,7 +70,10 @@ class BenchSession(FakeSession):
         return self._by_id[span_id]
 
     def search(self, texts: Any, trace_id: str | None) -> Any:
-        return {text: frozenset((row.trace_id, row.seq) for row in self.span_rows[::50]) for text in texts}
+        found = (1 << len(texts)) - 1
+        for start in range(0, len(self.span_rows), PART):
+            part = enumerate(self.span_rows[start : start + PART], start)
+            yield [(row.trace_id, row.seq, 0 if at % 50 else found) for at, row in part]
 
     def calls(self, trace_id: str) -> Any:
         return [travel_call(row) for row in self.span_rows[:5000]]

@@ -97,6 +97,11 @@ def test_copying_takes_what_is_folded_and_goes_through_the_terminal():
         assert copied.startswith("Here is your day in Lyon.\n8:00")
         assert copied.endswith("47:00  stop number 47")
         assert "Copied the text under the cursor" in desk.screen
+        await desk.press("slash", "ctrl+u", Typed("plan a day"), "enter", "y")
+        asked = desk.app.clipboard
+        assert asked.startswith("Plan a day")
+        await desk.press("up", "y")
+        assert desk.app.clipboard == asked, "on a heading: what stands below it"
         await desk.press("Y")
         assert "thinking" in desk.app.clipboard or "system" in desk.app.clipboard
 

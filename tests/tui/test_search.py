@@ -242,6 +242,9 @@ def test_the_critical_path_is_drawn_and_explained():
         assert "decided how long it took" in desk.screen
         assert "░" in desk.cursor
         assert "█" not in desk.line("convert_currency").partition("100 ms")[2][:40]
+        desk.app.screen._open.ask(desk.app.screen.row.trace_id)
+        await desk.settle()
+        assert "░" in desk.cursor, "also when the trace has gone on"
         await desk.press("C")
         assert "░" not in desk.cursor
 

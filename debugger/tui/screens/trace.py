@@ -96,6 +96,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._critical: Latest[Forest, CriticalPath] = Latest(
             self, "critical", critical_path, self._show_critical, self.say_fault
         )
+        self._shows_critical = False
         self.fidelity = TraceFidelity(self, session, self.draw_header)
         self._opening = Reading(self, row.spans)
         self.follows = False
@@ -212,14 +213,19 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
 
     def action_critical(self) -> None:
         """Show the critical path, or no longer."""
-        if self.timeline.critical is not None:
+        if self._shows_critical:
+            self._shows_critical = False
+            self._critical.drop()
             self.timeline.set_critical(None)
         else:
             self._critical.ask(self.timeline.forest)
 
     def _show_critical(self, forest: Forest, path: CriticalPath) -> None:
         if forest is self.timeline.forest:
+            was_shown, self._shows_critical = self._shows_critical, True
             self.timeline.set_critical(path)
+            if was_shown:
+                return
             self.say(f"{plural(path.spans, 'span')} decided how long it took; their solid parts add up to "
                      f"{duration(path.length_ns)}.")  # fmt: skip
 
@@ -276,6 +282,8 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._opening.end()
         self.timeline.show(model.forest, model.axis)
         self.draw_time()
+        if self._shows_critical:
+            self._critical.ask(model.forest)
         self._rhythm.ask(model.forest)
         if self.follows and len(model.forest):
             self.timeline.place(model.newest)

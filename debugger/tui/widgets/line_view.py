@@ -325,10 +325,16 @@ class LineView(Drawn):
 
     @property
     def text_here(self) -> str:
-        """The text under the cursor, all of it, also what is folded away."""
+        """The text under the cursor, all of it, also what is folded away; on a heading the text that it names."""
         if not self._rows:
             return ""
-        return self._block_here.original
+        here, row = self._block_here, self._rows[self.cursor]
+        is_heading = row.place >= 0 and all(line.is_title or not line.pieces for line in here.lines[row.place :])
+        if is_heading:
+            blocks = self.document.blocks
+            below = next((after for block, after in pairwise(blocks) if block is here), here)
+            return below.original
+        return here.original
 
     @property
     def _block_here(self) -> Block:
