@@ -63,6 +63,31 @@ def replay_row(call: ReplayCall, recorded: Mapping[str, SpanRow], nearest: str |
     )
 
 
+def left_out(recorded: Mapping[str, SpanRow], report: ReplayReport) -> tuple[SpanRow, ...]:
+    """The recorded model and tool calls that a replay did not come to, in the order of the recording.
+
+    What lies inside a call that was answered as a whole, or around one that was made again, is none of its own.
+    """
+    asked = {call.origin_span_id for call in report.calls}
+    if report.first_divergence is not None:
+        asked.add(report.first_divergence.nearest_span_id)
+    around: set[str] = set()
+    for span_id in asked:
+        row = recorded.get(span_id or "")
+        while row is not None and row.parent_span_id is not None and row.parent_span_id not in around:
+            around.add(row.parent_span_id)
+            row = recorded.get(row.parent_span_id)
+    out: list[SpanRow] = []
+    covered: set[str] = set()
+    for row in recorded.values():
+        if row.span_id in asked or row.parent_span_id in covered:
+            covered.add(row.span_id)
+        elif row.kind in ("llm", "tool") and row.span_id not in around:
+            covered.add(row.span_id)
+            out.append(row)
+    return tuple(out)
+
+
 def row_pieces(row: ReplayRow) -> tuple[Piece, Piece]:
     """Glyph and name, and the sign of the status."""
     glyph, style = _KIND.get(row.kind, ("·", ""))

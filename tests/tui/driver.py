@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from debugger.tui.app import RetrospanApp
 from debugger.tui.session import Session
+from debugger.tui.settings import Settings
 from debugger.tui.widgets.filter_line import FilterLine
 from tests.support.frame import frame
 
@@ -148,11 +149,12 @@ def drive(
     *,
     settle: bool = True,
     ascii_only: bool = False,
+    settings: Settings | None = None,
 ) -> None:
     """Run the app over a session and play a scene on it."""
 
     async def play() -> None:
-        app = RetrospanApp(session, ascii_only=ascii_only, clock=lambda: 0.0)
+        app = RetrospanApp(session, settings=settings, ascii_only=ascii_only, clock=lambda: 0.0)
         async with app.run_test(size=size, notifications=True) as pilot:
             desk = Desk(app, pilot)
             if settle:

@@ -13,17 +13,21 @@ import pytest
 from msgspec import structs
 from rich.style import Style
 
+from debugger.analysis.branches import branch_words
+from debugger.analysis.opening import opening_of
 from debugger.analysis.playhead import StateView
 from debugger.analysis.sql_completion import SqlNames
 from debugger.analysis.sql_view import ResultView, result_view
 from debugger.analysis.state_changes import StateChange
 from debugger.analysis.text import one_line
 from debugger.errors import SqlError
+from debugger.receiver.status import Status
 from debugger.replay.model import ReplayCall, ReplayJob, ReplayReport
 from debugger.replay.run import stop_here
 from debugger.store.rows import IssueRow, NumbersBy, NumbersRow, SpanRow
 from debugger.tui import screens, widgets
 from debugger.tui.screens.editor import AskScreen, ForkScreen
+from debugger.tui.settings import Settings
 from debugger.tui.widgets.drawn import Look
 from debugger.tui.widgets.safe_area import SafeArea
 from runtime.journal import Difference, Question, Supplied
@@ -46,7 +50,15 @@ def spans_of_case() -> list[dict]:
 
 RAW = spans_of_case()
 ESCAPES = RAW[1]["name"]
-EVIL = ESCAPES + MARKUP + "".join(map(chr, [*range(32), *range(127, 160)])) + "\u202egnp\u2066\u200b\ud800\u2028"
+WIDE_SIGNS = "👨\u200d👩\u200d👧 🇫🇷 e" + "\u0301" * 40 + " 漢字 שלום"
+EVIL = (
+    ESCAPES
+    + MARKUP
+    + WIDE_SIGNS
+    + "".join(map(chr, [*range(32), *range(127, 160)]))
+    + "\u202egnp\u2066\u200b\ud800\u2028"
+    + "long" * 99
+)
 BAD = {chr(code) for code in [*range(32), *range(127, 160)]}
 HIDDEN = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200d\u200e\u200f\ufeff\u2028\u2029")
 
@@ -85,6 +97,10 @@ class HostileSession(FakeSession):
                   trace_row("b" * 32, EVIL, 1, service=EVIL, source=EVIL, origin_trace_id="a" * 32)]  # fmt: skip
         super().__init__(traces, case_rows())
         self.sql = HostileDesk()
+        run = replace(self.call("b" * 32, "1"), origin_trace_id="a" * 32, origin_span_id="1", replay_ended=EVIL,
+                      edits=({"path": EVIL, "value": {EVIL: EVIL}},))  # fmt: skip
+        self.words = branch_words([run], EVIL)
+        self.receiver_status = Status(state="listening", http=EVIL, grpc=EVIL, library=EVIL, problem=EVIL)
         self.issue_rows = [IssueRow(path=EVIL, line=1, reason=EVIL)]
         self.the_plan = replace(PLAN, entry_point=EVIL, sentence=EVIL, warning=EVIL)
 
@@ -96,6 +112,12 @@ class HostileSession(FakeSession):
             arguments=EVIL, result={EVIL: EVIL}, has_result=True, finish_reasons=(EVIL,), lost=EVIL,
             error=ErrorInfo(EVIL, EVIL),
         )  # fmt: skip
+
+    def opening(self, trace_id: str) -> str:
+        return opening_of(self.calls(trace_id))
+
+    def conversations(self) -> dict[str, str]:
+        return {"a" * 32: EVIL}
 
     def calls(self, trace_id: str, *_: object) -> list[Call]:
         return [self.call(trace_id, row.span_id) for row in self.span_rows]
@@ -253,6 +275,10 @@ def test_what_is_copied_is_what_was_recorded(tmp_path, monkeypatch):
 
 
 WALK = {
+    "groups": ["u"],
+    "conversations": ["u"],
+    "what a replay is": ["u", "u", "down"],
+    "commands": ["colon", "escape"],
     "what a filter is completed with": ["slash", Typed("service:")],
     "numbers": ["escape", "number_sign"],
     "queries and columns": ["escape", "Q", "tab", "tab", "space"],
@@ -280,6 +306,9 @@ def test_nothing_is_obeyed_where_findings_are_made():
     async def scene(desk: Desk) -> None:
         for place, keys in WALK.items():
             await desk.press(*keys)
+            if place == "queries and columns":
+                desk.app.screen._book.save(EVIL, EVIL)
+                await desk.press("ctrl+o")
             harmless(desk, WIDE)  # with notices
             desk.app.clear_notifications()
             await desk.settle()
@@ -291,7 +320,7 @@ def test_nothing_is_obeyed_where_findings_are_made():
         await desk.settle()
         assert "[red]" in harmless(desk, WIDE)
 
-    drive(HostileSession(), scene, WIDE)
+    drive(HostileSession(), scene, WIDE, settings=Settings(problems=(EVIL,)))
     assert drawing() <= met, "each widget that draws text was given the text that attacks"
 
 

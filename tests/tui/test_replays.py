@@ -104,6 +104,15 @@ def test_a_replay_starts_from_the_span_under_the_cursor_or_where_the_playhead_st
     assert [(job.span_id, job.anchor) for job in session.jobs] == [(f"{3:016x}", "before")]
 
 
+def test_recorded_calls_that_a_replay_did_not_reach_follow_its_own():
+    async def scene(desk: Desk) -> None:
+        await desk.press("enter", "r", "enter")
+        left = [line.split() for line in desk.screen.splitlines() if line.rstrip().endswith("not reached")]
+        assert ["▲", "book_museum", "not", "reached"] in left
+
+    drive(FakeSession(), scene, NARROW)
+
+
 def test_a_branch_gets_its_name_before_it_runs():
     async def scene(desk: Desk) -> None:
         await desk.press("enter", "r")

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from runtime.journal import Question, Supplied
 
 from ...analysis.problem import problem_document, problem_of
-from ...analysis.replay_view import counts_text, headline, result_document
+from ...analysis.replay_view import counts_text, headline, left_out, result_document
 from ...analysis.text import plural, width_of
 from ...analysis.traces import trace_name
 from ...replay.model import ReplayCall, ReplayJob, ReplayReport
@@ -70,6 +70,8 @@ class ReplayScreen(PaneScreen):
         self._recorded = recorded
         self._arrived: deque[ReplayCall] = deque()
         self._stop = False
+        self._left_out: tuple[SpanRow, ...] = ()
+        """Recorded calls that the replay did not come to."""
         self.report: ReplayReport | None = None
         self.has_ended = False
         self._run: Latest[ReplayJob, ReplayReport] = Latest(self, "replay", self._replay, self._done, self._broke)
@@ -148,7 +150,10 @@ class ReplayScreen(PaneScreen):
             self._arrived.append(call)
             self.post_message(CallsArrived())
 
-        return self._session.replay(job, arrived, lambda: self._stop, self._ask_user)
+        report = self._session.replay(job, arrived, lambda: self._stop, self._ask_user)
+        if report.ended != "cancelled":
+            self._left_out = left_out(self._recorded, report)
+        return report
 
     def _ask_user(self, question: Question) -> Supplied:
         """In the worker: show the question, and wait for what is said."""
@@ -194,7 +199,7 @@ class ReplayScreen(PaneScreen):
 
     def _end(self) -> None:
         self.has_ended = True
-        self.calls.end()
+        self.calls.end(self._left_out)
         self.add_class("-ended")
         self.draw_header()
         self.offer_keys()

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from ...analysis.document import Piece
 from ...analysis.replay_view import NO_ANSWER, ReplayRow, replay_row, row_pieces
 from ...analysis.text import fit
+from ...analysis.tree import name_of
 from ...replay.model import ReplayCall
 from ...store.rows import SpanRow
 from .drawn import Drawable, Drawn, Run
@@ -27,6 +28,7 @@ class ReplayList(Drawn):
         self._nearest: dict[str, str] = {}
         self.empty_text = "Starting the agent…"
         self._has_ended = False
+        self._left_out: Sequence[SpanRow] = ()
 
     def add(self, calls: Iterable[ReplayCall]) -> None:
         """Calls that started or ended. Cost: of these calls only, and one page drawn."""
@@ -51,10 +53,11 @@ class ReplayList(Drawn):
         """Put the cursor on the first call with one of these statuses, else on the first call."""
         self.cursor = next((i for i, row in enumerate(self._shown) if row.status in statuses), 0)
 
-    def end(self) -> None:
-        """Nothing comes any more: a call that runs still will have no answer."""
+    def end(self, left_out: Sequence[SpanRow] = ()) -> None:
+        """Nothing comes any more: a call that runs still will have no answer, and recorded ones were not come to."""
         self._has_ended = True
-        self.redraw(len(self._shown))
+        self._left_out = left_out if self._shown else ()
+        self.redraw(len(self._shown) + len(self._left_out))
 
     def header_pieces(self) -> tuple[Drawable, ...]:
         """Column names."""
@@ -68,13 +71,19 @@ class ReplayList(Drawn):
 
     def row_key(self, row: int) -> Hashable:
         """The call as it is now."""
+        if row >= len(self._shown):
+            return self._left_out[row - len(self._shown)]
         return self._shown[row], self._has_ended
 
     def row_pieces(self, row: int, width: int) -> Sequence[Drawable]:
         """Recorded call, replayed call, status."""
+        half = self._half(width)
+        if row >= len(self._shown):
+            span = self._left_out[row - len(self._shown)]
+            recorded = f"{'◆' if span.kind == 'llm' else '▲'} {name_of(span)}"
+            return (Run(f"{fit(recorded, half)}  {fit('', half)}  {fit('not reached', _STATUS)}", "dim"),)
         shown = self._shown[row]
         name, status = row_pieces(shown)
-        half = self._half(width)
         runs = shown.status == "running"
         recorded = f"{name.text[:2]}{shown.recorded}" if shown.recorded else "" if runs else "(not recorded)"
         if runs and self._has_ended:
