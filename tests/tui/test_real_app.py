@@ -144,8 +144,8 @@ def test_a_fork_takes_every_text_that_was_changed():
         await desk.press("enter", "down", "down", "E")
         await desk.press("A", "tab", "down", "down", "tab", "B", "tab", "up", "tab", "C", "backspace")
         texts = desk.app.screen.query_one(OptionList)
-        signs = [str(texts.get_option_at_index(i).prompt)[0] for i in range(3)]
-        assert signs == ["✎", " ", "✎"], "what was typed and taken back is no change"
+        signs = [str(texts.get_option_at_index(i).prompt)[:2] for i in range(3)]
+        assert signs == [" ✎", "▸ ", " ✎"], "what was typed and taken back is no change"
         await desk.press("ctrl+s")
         assert "A fork with 2 changes" in desk.screen
         assert [edit.path for edit in desk.app.screen.job.edits] == ["messages[0].text", "messages[+]"]
