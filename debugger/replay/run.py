@@ -201,7 +201,7 @@ def _report(
         traceback=() if same else end.traceback,
         program=None if isinstance(program, Rebuilt) else program.shown,
         notes=(
-            *_state_note(cut),
+            *_state_note(cut, job, is_rebuilt=isinstance(program, Rebuilt)),
             *(program.notes if isinstance(program, Rebuilt) else ()),
             *change_note(end.changed_parameters, is_divergence=job.compare_parameters),
         ),
@@ -210,13 +210,16 @@ def _report(
     )
 
 
-def _state_note(cut: Snapshot) -> tuple[str, ...]:
-    """Why the state at the cut is not exact, as one sentence: the worst of what restore noted in its frames."""
+def _state_note(cut: Snapshot, job: ReplayJob, *, is_rebuilt: bool) -> tuple[str, ...]:
+    """Why the state is not exact, as one sentence: the worst of what restore noted in its frames."""
     level = cut.fidelity_level
-    if level == "exact":
+    has_cut = job.span_id is not None and not job.edits
+    # A rebuilt agent has no memory to begin with, so only that of a cut is anybody's business.
+    if level == "exact" or (is_rebuilt and not has_cut):
         return ()
+    which = "at the cut" if has_cut else "that was recorded"
     reasons = dict.fromkeys(note.what for _, frame in cut.walk() for note in frame.fidelity if note.level == level)
-    return (f"the state at the cut is {level}: {'; '.join(reasons)}",)
+    return (f"the state {which} is {level}: {'; '.join(reasons)}",)
 
 
 def recorded_end(run: Call | None, program: Program) -> RecordedEnd:
