@@ -274,7 +274,8 @@ class Store:
     def search(self, texts: Sequence[str], trace_id: str | None = None) -> Generator[SearchPart]:
         """Look for texts in all that was recorded, whatever their case; tells of each span that was looked at.
 
-        A text that reaches over a quote or a line break is found as well, since JSON writes those with backslashes.
+        Within one trace of up to 5,000 spans also in what its calls say, which may stand on another span. A text that
+        reaches over a quote or a line break is found as well, since JSON writes those with backslashes.
         This thread must ask the store nothing else until the parts have come to their end or are closed.
 
         Args:
@@ -283,7 +284,7 @@ class Store:
         Raises: QueryCancelledError: ``interrupt`` ended it.
         Cost: reads all recorded texts, once for all: four seconds for a million spans; call it in a worker.
         """
-        return search_parts(self._database.each, texts, trace_id)
+        return search_parts(self._database.each, texts, trace_id, self.calls)
 
     def conversations(self) -> dict[str, str]:
         """The conversation of each trace whose spans name one. Cost: reads all attributes; call it in a worker."""

@@ -101,3 +101,24 @@ def test_the_library_is_searched_like_a_file(tmp_path):
         reader.interrupt(threading.get_ident())
     finally:
         library.close()
+
+
+def test_in_one_trace_what_a_call_took_from_another_span_is_found_too(tmp_path):
+    asked = {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": 'The "Hague"'}}
+    spans = [
+        span(1, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m",
+                 "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [asked]}])}),
+        span(2, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "c1"}),
+        span(3, {"note": "nothing"}),
+    ]  # fmt: skip
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}), "utf-8")
+    with Store.memory() as store:
+        store.load([path])
+        seqs = {row.span_id: row.seq for row in store.spans("a" * 32)}
+        wanted = {seqs[f"{number:016x}"] for number in (1, 2)}
+        assert {seq for _, seq in held(store, 'the "hague', "a" * 32)} == wanted
+        assert held(store, "nothing at all", "a" * 32) == []
+        assert held(store, "tool_call_x", "a" * 32) == []
+        told = [seq for part in store.search(['the "hague"', "note"], "a" * 32) for _, seq, bits in part if bits == 2]
+        assert told == [seqs[f"{3:016x}"]], "each text keeps its own bit"

@@ -14,7 +14,7 @@ from debugger.tui.screens.base import own_bindings
 from debugger.tui.screens.compare import CompareScreen
 from debugger.tui.screens.editor import AskScreen, ForkScreen
 from debugger.tui.screens.export import ExportScreen
-from debugger.tui.screens.files import FileScreen, NameScreen
+from debugger.tui.screens.files import BranchNameScreen, FileScreen, NameScreen
 from debugger.tui.screens.lineage import LineageScreen
 from debugger.tui.screens.notebook import NotebookScreen, NoteEditor
 from debugger.tui.screens.notes import HelpScreen, NotesScreen
@@ -41,6 +41,7 @@ DIALOGS = {
     ForkScreen: ["enter", "down", "E"],
     NoteEditor: ["enter", "P", "B", "E"],
     NameScreen: ["Q", Typed("select 1"), "ctrl+s"],
+    BranchNameScreen: ["enter", "r", "n"],
     FileScreen: ["Q", Typed("select 1 as one"), "enter", "ctrl+e"],
     AskScreen: [],
 }

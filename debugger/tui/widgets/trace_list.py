@@ -26,17 +26,17 @@ _STARTED = 15
 """Cells of a date; one of another year is longer."""
 
 
-_LEAST_NAME = 18
+_LEAST_NAME = 14
 """Cells that a trace's name keeps before another column is shown."""
 
 _OPENING = "opening"
-_LEAST_OPENING = 22
+_LEAST_OPENING = 20
 """Cells of what a trace was asked, which stands after its name; below that it says too little."""
-_MOST_NAME = 30
+_MOST_NAME = 40
 """Cells that the longest name takes beside what was asked."""
 
 _FIRST = (
-    "started", "took", "calls", "errors", "cost", _OPENING, "tokens in/out", "service", "fidelity", "spans", "source",
+    "started", "took", "errors", _OPENING, "calls", "cost", "tokens in/out", "service", "fidelity", "spans", "source",
 )  # fmt: skip
 """Columns as they are left out where room is short, the last ones first."""
 _NOTHING_KNOWN = TraceFacts()
@@ -281,7 +281,7 @@ class TraceList(Drawn):
         """Cells of the name itself, where what was asked follows it."""
         if not self.shows(_OPENING):
             return room
-        return max(min(self._longest_name, room - _LEAST_OPENING - 2), min(_LEAST_NAME, room))
+        return min(self._longest_name, max(room * 2 // 5, min(_LEAST_NAME, room)))  # What was asked tells more.
 
     def empty_pieces(self, y: int) -> Sequence[Drawable]:
         """What to do when there is nothing to show."""
