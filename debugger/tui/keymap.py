@@ -359,7 +359,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("fork.done", "ctrl+s", "done", "go on", "Go on to the question before the replay, with all changes",
              show=True),
         _key("fork.next", "tab", "app.focus_next", "paths / text", "Between the paths and the text", show=True),
-        _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing", show=True),
+        _key("fork.cancel", "escape", "cancel", "cancel", "Change nothing; asked once more where something was typed",
+             show=True),
     ],
     "ask": [
         _key("ask.give", "ctrl+s", "give", "go on with this", "Go on with the text as the result", show=True),

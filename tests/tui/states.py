@@ -231,6 +231,7 @@ STATES: dict[str, dict[str, State]] = {
         "name": State(["Q", Typed("select 1"), "ctrl+s"]),
         "name-needed": State(["enter"], stays=True),
     },
+    "branch name": {"branch-name": State(["enter", "r", "n"])},
     "file": {
         "file": State(["Q", Typed("from calls"), "enter", "ctrl+e"]),
         "file-ending": State(["ctrl+u", Typed("rows.xls"), "enter"], stays=True),

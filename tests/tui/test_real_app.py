@@ -149,6 +149,12 @@ def test_a_fork_takes_every_text_that_was_changed():
         await desk.press("ctrl+s")
         assert "A fork with 2 changes" in desk.screen
         assert [edit.path for edit in desk.app.screen.job.edits] == ["messages[0].text", "messages[+]"]
+        await desk.press("escape")
+        assert len(desk.app.screen.drafts) == 2, "the question leads back to the editor, with what was typed"
+        await desk.press("escape")
+        assert "esc once more throws 2 changes away" in desk.screen
+        await desk.press("escape", "E")
+        assert desk.app.screen.drafts == {}
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
         drive(session, scene)

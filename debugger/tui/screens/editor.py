@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, TypeVar
 
 from rich.text import Text
@@ -18,7 +18,7 @@ from runtime.journal import Question, Supplied
 from runtime.messages import ErrorInfo, Json, message_from_json, text_of
 
 from ...analysis.document import json_text
-from ...analysis.text import ONE_LINE_LIMIT, fit, one_line, visible, width_of
+from ...analysis.text import ONE_LINE_LIMIT, fit, one_line, plural, visible, width_of
 from ...analysis.word_diff import difference_lines, place_pieces
 from ...errors import EditError
 from ...replay.editing import broken_json, spoilt_json, supplied_value, takes_json, typed
@@ -121,20 +121,30 @@ _EMPTY: Final = {
 class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
     """Answers with the changes that a fork begins with, in the order of the paths, or None.
 
-    Args: choices: the paths that can be edited, each with the text that stands there.
+    Args:
+        choices: the paths that can be edited, each with the text that stands there.
+        drafts: what was typed for some of them before, by path.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("fork")
     done_id = "fork.done"
     title_text = "Change something and run on"
 
-    def __init__(self, choices: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, choices: Sequence[tuple[str, str]], drafts: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._choices = choices
         self._at = 0
-        self._drafts: dict[int, str] = {}
+        typed_before = drafts or {}
+        self._drafts = {at: typed_before[path] for at, (path, _) in enumerate(choices) if path in typed_before}
         """What was typed for paths, as far as it differs from what stands there."""
+        self._is_warned = False
+        """Whether the user was told what leaving throws away."""
         self._room = min(max((width_of(visible(path)) for path, _ in choices), default=0), _PATH_CELLS)
+
+    @property
+    def drafts(self) -> Mapping[str, str]:
+        """What is changed, by path, as it was typed."""
+        return {self._choices[at][0]: text for at, text in self._drafts.items()}
 
     def above(self) -> ComposeResult:
         """The paths to choose from, each with what stands there, or else what it is for."""
@@ -171,6 +181,7 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
             del self._drafts[at]
         else:
             self._drafts[at] = text
+        self._is_warned = False
         self._draw(at)
 
     def _draw(self, at: int) -> None:
@@ -208,6 +219,16 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
                 self.query_one(OptionList).highlighted = at
                 return
         self.dismiss(tuple(edits))
+
+    def action_cancel(self) -> None:
+        """Change nothing; what was typed is thrown away only when asked once more."""
+        self._take_draft()
+        if self._drafts and not self._is_warned:
+            self._is_warned = True
+            many = plural(len(self._drafts), "change")
+            self.notify(f"{key_for(self, 'fork.cancel')} once more throws {many} away", severity="warning")
+            return
+        self.dismiss(None)
 
 
 class AskScreen(EditorScreen[Supplied]):

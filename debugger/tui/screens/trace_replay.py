@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
@@ -42,6 +42,10 @@ class TraceReplay(TraceTime):
         )
         self._asking: QuestionScreen | None = None
         """The dialog before a replay."""
+        self._drafts: dict[str, Mapping[str, str]] = {}
+        """What was typed for forks that have not started, by span and path."""
+        self._back: Callable[[], None] = lambda: None
+        """From the question about a fork to its editor."""
 
     def drop_questions(self) -> None:
         """Want neither a state nor a plan any more."""
@@ -110,15 +114,25 @@ class TraceReplay(TraceTime):
             # As for the question: what the user types now is meant for another page.
             return
 
-        def go_on(edits: tuple[Edit, ...] | None) -> None:
-            if edits is not None:
-                job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=edits)
-                if any(edit.path == "next" for edit in edits):
-                    # No program takes a message after its end; the agent that the trace implies does.
-                    job = replace(job, agent=None, rebuild=True)
-                self._ask_plan((Start(job=job, word="fork", said="changed", span_name=name_of(span)),))
+        self._open_editor(span, choices)
 
-        self.app.push_screen(ForkScreen(choices), go_on)
+    def _open_editor(self, span: SpanRow, choices: list[tuple[str, str]]) -> None:
+        """What was typed for this span before, and has not become a fork, stands there again."""
+        editor = ForkScreen(choices, self._drafts.get(span.span_id))
+
+        def go_on(edits: tuple[Edit, ...] | None) -> None:
+            if edits is None:
+                self._drafts.pop(span.span_id, None)
+                return
+            self._drafts[span.span_id] = editor.drafts
+            job = replace(self._job(None), span_id=span.span_id, anchor="before", edits=edits)
+            if any(edit.path == "next" for edit in edits):
+                # No program takes a message after its end; the agent that the trace implies does.
+                job = replace(job, agent=None, rebuild=True)
+            self._back = lambda: self._open_editor(span, choices)
+            self._ask_plan((Start(job=job, word="fork", said="changed", span_name=name_of(span)),))
+
+        self.app.push_screen(editor, go_on)
 
     def _no_choices(self, _: SpanRow, error: Exception) -> None:
         self._end_reading()
@@ -138,7 +152,11 @@ class TraceReplay(TraceTime):
         def start(answer: ReplayJob | None) -> None:
             asking, self._asking = self._asking, None
             self._other_plan.drop()
+            if answer is None and starts[0].job.edits:
+                self._back()
             if answer is not None and asking is not None:
+                if answer.edits:
+                    self._drafts.pop(answer.span_id or "", None)
                 rows = {row.span_id: row for row in self.timeline.forest.rows}
                 self.app.push_screen(ReplayScreen(self._session, answer, self.row.name, asking.start.words, rows))
 
