@@ -214,7 +214,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("trace.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors of this trace "
              "by model, tool and agent"),
         _key("trace.issues", "i", "issues", "input notes", "List what was odd in the input"),
-        _key("trace.back", "escape", "back", "back", "Back to the timeline, then to the list of traces"),
+        _key("trace.back", "escape", "back", "back", "Back to the timeline, to the steps of "
+             "a phrase that led here, then to the list of traces"),
     ],
     "timeline": [
         _key("timeline.open", "enter", "open", "details", "Go to the detail pane of this span", show=True),

@@ -96,6 +96,7 @@ def issues_document(issues: Sequence[IssueRow], *, is_reading: bool = False) -> 
         return out.document()
     if not issues:
         out.line(Piece("Nothing odd was found in the input.", "good"))
+        out.line(Piece("What is odd about a single span, such as its times, is marked with ! at the span.", "dim"))
         return out.document()
     out.line(Piece(f"{plural(len(issues), 'note')} on the input. What is named here was skipped or read with care; "
                    "everything else is loaded.", "dim"))  # fmt: skip

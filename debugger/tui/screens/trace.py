@@ -408,10 +408,13 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self.app.push_screen(NotesScreen("notes on the input", issues_document(found, is_reading=is_reading)))
 
     def action_back(self) -> None:
-        """End what is read; from the detail pane to the timeline, then end the search, then to the list."""
+        """End what is read; from the detail pane to the timeline, to the steps that led here, to the list.
+
+        Before the list, a search is ended.
+        """
         if self.stop_reading():
             return
         if self.focused is self.detail.view:
             self.focus_pane(self.timeline)
-        elif not self.end_search():
+        elif not self.back_to_trail() and not self.end_search():
             self.dismiss()
