@@ -221,20 +221,33 @@ def _outside(start: int | None, end: int | None, parent: SpanRow) -> TreeMark | 
 def _reported_marks(rows: Sequence[SpanRow], size: Sequence[int]) -> Iterator[tuple[int, TreeMark]]:
     """Spans that report tokens for what is below them, where the calls below add up to something else.
 
-    Cost: linear, and one pass over the calls below each such span, of which there are few; none where nothing reports.
+    Cost: linear, and a pass over the agents inside each such span that does not agree; none where nothing reports.
     """
     reporting = [i for i, row in enumerate(rows) if row.kind in _REPORTERS
                  and (row.input_tokens is not None or row.output_tokens is not None)]  # fmt: skip
     if not reporting:
         return
     calls = [i for i, row in enumerate(rows) if row.kind in _COUNTED]
+    agents = [i for i, row in enumerate(rows) if row.kind == "agent"]
     all_given = [0, *accumulate([rows[i].input_tokens or 0 for i in calls])]
     all_told = [0, *accumulate([rows[i].output_tokens or 0 for i in calls])]
     for i in reporting:
-        first, last = bisect_left(calls, i), bisect_left(calls, i + size[i])
+        end = i + size[i]
+        first, last = bisect_left(calls, i), bisect_left(calls, end)
         given, told = all_given[last] - all_given[first], all_told[last] - all_told[first]
         own = (rows[i].input_tokens, rows[i].output_tokens)
-        if (given, told) != own and (given or told):
+        if (given, told) == own or not (given or told):
+            continue
+        # An agent may leave out what the agents inside it spent; those report it themselves.
+        inner_given = inner_told = 0
+        at = bisect_left(agents, i + 1)
+        while at < len(agents) and agents[at] < end:
+            past = agents[at] + size[agents[at]]
+            first, last = bisect_left(calls, agents[at]), bisect_left(calls, past)
+            inner_given += all_given[last] - all_given[first]
+            inner_told += all_told[last] - all_told[first]
+            at = bisect_left(agents, past)
+        if (given - inner_given, told - inner_told) != own:
             said = f"reported {_told(own[0])}/{_told(own[1])}, its calls add up to {given}/{told}"
             yield i, TreeMark("reported", said, f"calls: {given}/{told}")
 

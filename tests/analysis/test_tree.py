@@ -146,3 +146,18 @@ def test_finding_spans():
     assert forest.find(of(4)) == 3
     assert forest.find("nowhere") is None
     assert build_forest([]).origin is None
+
+
+@pytest.mark.parametrize(("reported", "marked"), [(10, None), (16, None), (12, "calls: 16/0")])
+def test_an_agent_may_report_its_tokens_with_or_without_those_of_the_agents_inside_it(reported, marked):
+    forest = build_forest([
+        row(1, kind="agent", input_tokens=reported, output_tokens=0),
+        row(2, of(1), 1, kind="llm", input_tokens=10),
+        row(3, of(1), 2, kind="tool"),
+        row(4, of(3), 3, kind="agent"),
+        row(5, of(4), 4, kind="llm", input_tokens=4),
+        row(6, of(4), 5, kind="agent"),
+        row(7, of(6), 6, kind="llm", input_tokens=2),
+    ])  # fmt: skip
+    found = [mark.short for mark in forest.marks.get(0, ()) if mark.kind == "reported"]
+    assert found == ([] if marked is None else [marked])

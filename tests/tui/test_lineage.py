@@ -13,6 +13,7 @@ from debugger.errors import NoRoomError, QueryCancelledError
 from debugger.tui import trace_reading
 from debugger.tui.screens.lineage import LineageScreen
 from debugger.tui.screens.trace import TraceScreen
+from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.line_view import LineView
 from tests.support.repo import ROOT
@@ -54,6 +55,12 @@ def test_from_a_phrase_in_a_text_to_the_span_that_it_comes_from():
         selected = desk.app.screen.timeline.selected
         assert selected is not None
         assert selected.span_id == wanted
+        await desk.press("escape")
+        again = desk.app.screen
+        assert isinstance(again, LineageScreen), "back to the steps while nothing else was opened"
+        assert (again.phrase, again.span_id, again.found) == ("Lyon", wanted, screen.found)
+        await desk.press("enter", "j", "escape")
+        assert isinstance(desk.app.screen, TracesScreen), "from another span to the list"
 
     drive(session, scene, NARROW)
 

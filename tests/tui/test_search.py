@@ -258,10 +258,13 @@ def test_the_minimap_takes_clicks_and_the_wheel():
         await desk.pilot.click("#minimap", offset=(30, 0))
         assert timeline.view.length == timeline.axis.length // 4
         start = timeline.view.start
+        drawn = "".join(piece.text for piece in desk.app.screen.query_one(Minimap).pieces)
+        assert drawn.index("[") < 30 < drawn.index("]"), "the window has edges that need no colour"
         await desk.pilot.click("#minimap", offset=(60, 0))
         assert timeline.view.start > start
         await desk.press("0")
         assert timeline.view == timeline.axis
+        assert not any(piece.text == "[" for piece in desk.app.screen.query_one(Minimap).pieces)
         minimap, ruler = desk.app.screen.query_one(Minimap), desk.app.screen.query_one(Ruler)
         held = [minimap.moment_at(x) for x in (20, 50)]
         await desk.pilot.mouse_down(minimap, offset=(50, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -39,6 +39,19 @@ class PhraseQuestion:
     """The user pointed at what the span was given, not at its answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """A trail that was left for the span of one of its steps; the screen can be opened on it again."""
+
+    question: PhraseQuestion
+    found: LineageView
+    step: str
+    """Key of the block of the step."""
+
+
+GoTo: TypeAlias = Callable[[str, Trail], None]
+
+
 class LineageScreen(PinningScreen):
     """The trail of a phrase.
 
@@ -48,8 +61,9 @@ class LineageScreen(PinningScreen):
         phrase: what to follow; an empty one asks for it, and None says why it has to ask: the user pointed at a line
             that was made for the screen.
         span_id: where to begin.
-        go_to: called with the span of the step that the user went to.
+        go_to: called with the span of the step that the user went to, and the trail.
         is_given: the phrase stands in what the span was given.
+        trail: shown again instead of following the phrase anew.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
@@ -60,9 +74,10 @@ class LineageScreen(PinningScreen):
         row: TraceRow,
         phrase: str | None,
         span_id: str | None,
-        go_to: Callable[[str], None],
+        go_to: GoTo,
         *,
         is_given: bool = False,
+        trail: Trail | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -72,6 +87,7 @@ class LineageScreen(PinningScreen):
         self._span_id = span_id
         self._is_given = is_given
         self._go_to = go_to
+        self._trail = trail
         self.found: LineageView | None = None
         self._reading = Reading(self, row.spans)
         self._follow: Latest[PhraseQuestion, LineageView] = Latest(
@@ -115,7 +131,11 @@ class LineageScreen(PinningScreen):
 
     def on_mount(self) -> None:
         """Follow the phrase, or ask for one."""
-        if self.phrase:
+        if self._trail is not None:
+            self.view.focus()
+            self._show(self._trail.question, self._trail.found)
+            self.view.go_to_block(self._trail.step)
+        elif self.phrase:
             self.view.focus()
             self._ask()
         else:
@@ -136,7 +156,11 @@ class LineageScreen(PinningScreen):
         self.found = None
         self._reading.begin(shown_in(self.view, self.key("lineage.back")))
         self.draw_header()
-        self._follow.ask(PhraseQuestion(self.phrase, self._span_id, self._is_given))
+        self._follow.ask(self._question)
+
+    @property
+    def _question(self) -> PhraseQuestion:
+        return PhraseQuestion(self.phrase, self._span_id, self._is_given)
 
     def _find(self, question: PhraseQuestion) -> LineageView:
         places = self._session.places(self._trace.trace_id, self._reading.tell)
@@ -195,11 +219,11 @@ class LineageScreen(PinningScreen):
     def action_open_span(self) -> None:
         """Go to the span of the step under the cursor."""
         span_id = self.span_id
-        if span_id is None:
+        if span_id is None or self.found is None:
             self.say(f"Put the cursor on a step; {self.key('lineage.next')} goes from one to the next.")
             return
         self.dismiss()
-        self._go_to(span_id)
+        self._go_to(span_id, Trail(self._question, self.found, self.view.block_key or ""))
 
     def action_pin(self) -> None:
         """Pin the trail."""

@@ -21,7 +21,7 @@ from ..widgets.drawn import Drawable, OneLine, Run
 from ..widgets.key_line import KeyLine
 from ..widgets.line_view import LineView
 from .exports import ExportingScreen
-from .lineage import LineageScreen
+from .lineage import LineageScreen, Trail
 from .reading import Reading, shown_in
 
 
@@ -32,13 +32,13 @@ class ThreadScreen(ExportingScreen):
         session: everything behind the screen.
         row: the trace.
         span_id: the span whose call the cursor begins at.
-        done: called with the span that the cursor is at when the screen closes.
+        done: called with the span that the cursor is at when the screen closes, and the trail that led there, if one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("thread")
 
     def __init__(
-        self, session: Session, row: TraceRow, span_id: str | None, done: Callable[[str | None], None]
+        self, session: Session, row: TraceRow, span_id: str | None, done: Callable[[str | None, Trail | None], None]
     ) -> None:
         super().__init__()
         self._session = session
@@ -134,10 +134,10 @@ class ThreadScreen(ExportingScreen):
         """Ask what to write, the conversation first, and write it."""
         self.export(self._session, self._trace, "conversation")
 
-    def _leave_to(self, span_id: str | None) -> None:
+    def _leave_to(self, span_id: str | None, trail: Trail | None = None) -> None:
         """Back to the timeline, at a span."""
         self.dismiss()
-        self._done(span_id)
+        self._done(span_id, trail)
 
     def action_open_call(self) -> None:
         """Back, at the call under the cursor."""

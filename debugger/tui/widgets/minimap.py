@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual import events
 
 from ...analysis.rhythm import Rhythm, cell_at, minimap
@@ -45,10 +47,14 @@ class Minimap(TimeStrip):
         width = max(self.size.width - 2, 0)
         is_whole = self._view == self._axis
         marked = {cell_at(self._axis, at, width): sign for sign, at in self._marks.items() if self._axis and width}
-        pieces: list[Drawable] = [Run("▕", "line")]
-        for column, cell in enumerate(minimap(self._rhythm, self._axis, self._view, width)):
+        cells = minimap(self._rhythm, self._axis, self._view, width)
+        edges = {} if is_whole else _edges([cell.in_view for cell in cells])
+        pieces: list[Drawable] = [_end("▕", edges.get(-1))]
+        for column, cell in enumerate(cells):
             if column in marked:
                 pieces.append(Run(marked[column], "playhead"))
+            elif column in edges:
+                pieces.append(Run(edges[column], "error" if cell.is_error else "strong"))
             elif cell.is_error:
                 pieces.append(Run(cell.sign, "error"))
             elif is_whole or cell.in_view:
@@ -56,9 +62,21 @@ class Minimap(TimeStrip):
             else:
                 pieces.append(Run(cell.sign, "dim"))
         if len(pieces) > 1:
-            pieces.append(Run("▏", "line"))
+            pieces.append(_end("▏", edges.get(len(cells))))
         self.pieces = tuple(pieces) if len(pieces) > 1 else ()
 
     def time_cells(self) -> tuple[Axis | None, int, int]:
         """All of the trace, between the two ends."""
         return self._axis, 1, self.size.width - 2
+
+
+def _edges(in_view: Sequence[bool]) -> dict[int, str]:
+    """Brackets by cell, beside the window: its colour alone would say nothing where there is none."""
+    if True not in in_view:
+        return {}
+    first = in_view.index(True)
+    return {first - 1: "[", first + in_view[first:].count(True): "]"}
+
+
+def _end(line: str, bracket: str | None) -> Run:
+    return Run(line, "line") if bracket is None else Run(bracket, "strong")

@@ -126,7 +126,11 @@ class TimelineMoves(Drawn):
         else:
             is_there = self.jump(self.rhythm.kinds.get(kind, ()), step, what)
         if not is_there:
-            self.post_message(self.Said(f"There is no {what} in this trace."))
+            words = f"There is no {what} in this trace."
+            if kind == "error":
+                search = key_for(self, "trace.search")
+                words += f" A failure that only its text tells is found by words: {search} error, for instance."
+            self.post_message(self.Said(words))
 
     def action_sibling(self, step: int) -> None:
         """Go to the next or previous span under the same parent."""
