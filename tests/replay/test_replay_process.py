@@ -333,4 +333,5 @@ def test_a_trace_of_another_framework_is_replayed_with_an_agent_rebuilt_from_it(
     assert (report.same_output, report.fidelity, report.notes) == (True, "missing", ())
     assert "fidelity" not in result_document(report).text, "there was no cut that a state could be missing at"
     run = load(tmp_path / "r.jsonl").run
-    assert run is not None and list(run.input) == ["input"], "its own run says what the agent was told"
+    assert run is not None
+    assert list(run.input) == ["input"], "its own run says what the agent was told"
