@@ -125,6 +125,16 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
 
 
+def cut_left(text: str, width: int) -> str:
+    """At most ``width`` cells of the text's end, with an ellipsis where something is missing: of a path, the file."""
+    if width_of(text) <= width:
+        return text
+    at = max(len(text) - width + 1, 0)
+    while at < len(text) and width_of(text[at:]) > width - 1:
+        at += 1
+    return cut(ELLIPSIS + text[at:], width)
+
+
 def fit(text: str, width: int, *, right: bool = False) -> str:
     """Exactly ``width`` cells: cut where longer, padded with spaces where shorter."""
     shown = cut(text, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Literal, TypeAlias
@@ -217,11 +217,19 @@ def tokens_of(row: TraceRow) -> str:
     return f"{count(row.input_tokens)} / {count(row.output_tokens)}"
 
 
-def list_title(traces: Iterable[TraceRow]) -> str:
-    """``3 files · 12 traces``."""
-    rows = list(traces)
-    files = {row.source for row in rows}
-    return f"{plural(len(files), 'file')} · {plural(len(rows), 'trace')}" if rows else "no traces"
+def list_title(traces: Sequence[TraceRow], temporary: Collection[str], *, with_files: bool = True) -> str:
+    """``3 files · 12 traces``.
+
+    Args:
+        traces: all that are listed.
+        temporary: ids of those that are in no file of the user's: replays that are not kept.
+        with_files: name the files too. Where other words count those that are followed, a second count beside them
+            would contradict: a file may hold no trace, and a trace may lie in several files.
+    """
+    if not traces:
+        return "no traces"
+    files = {row.source for row in traces if row.trace_id not in temporary}
+    return f"{plural(len(files), 'file')} · " * with_files + plural(len(traces), "trace")
 
 
 _OPERATIONS = ("invoke_workflow ", "invoke_agent ")

@@ -14,6 +14,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from ..analysis.text import plural, visible
+from ..errors import UnwritableError
 from .keymap import bindings, key_of
 from .keys_in_turn import KeysInTurn
 from .palette import KeyCommands
@@ -167,8 +168,8 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
         try:
             self._settings.remember_theme("dark" if self.current_theme.dark else "light")
-        except OSError as fault:
-            self.notify(visible(f"The theme is not remembered: {fault}"), severity="warning", markup=False)
+        except UnwritableError as fault:
+            self.notify(visible(f"The theme is not kept: {fault}"), severity="warning", markup=False)
 
     async def action_quit(self) -> None:
         """Leave; where replays would go as well that nobody saved, only when asked once more."""

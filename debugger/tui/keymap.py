@@ -133,8 +133,8 @@ _OWN_KEYS: dict[Group, list[Binding]] = {
         _key("traces.issues", "i", "issues", "input notes", "List what was odd in the input", show=True),
         _key("traces.numbers", "number_sign", "numbers", "numbers", "Count time, tokens, cost and errors by model, "
              "tool and agent: over the marked traces, else those that the filter leaves, else all", show=True),
-        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or a "
-             "replay that is not saved for good; asks first. Loading a file again brings it back", show=True),
+        _key("traces.remove", "d", "remove", "remove", "Remove the trace under the cursor from the library, or "
+             "delete a replay that is not saved; asks first. Loading a file again brings it back", show=True),
         _key("traces.receive", "l", "receive", "receive", "Receive traces from running programs into the library, over "
              "OTLP on this machine's usual ports, or stop doing so; it ends when Retrospan is left", show=True),
         _key("traces.follow", "F", "follow", "follow files", "Go on reading files that still grow, or stop doing so; "

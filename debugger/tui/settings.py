@@ -1,4 +1,4 @@
-"""The settings file: theme and keys. A file that cannot be used never stops the program: it says so, and defaults hold.
+"""The settings file: theme and keys. A mistake in it never stops the program: it is said, and what is good holds.
 
 It is TOML in the platform's folder for settings (on Linux ``~/.config/retrospan/settings.toml``).
 """
@@ -11,10 +11,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..errors import UnwritableError
 from .keymap import all_bindings
 
 _THEME_LINE: Final = re.compile(r"(?m)^theme\s*=.*$")
@@ -44,19 +45,30 @@ class Settings:
     def remember_theme(self, theme: Literal["dark", "light"]) -> None:
         """Write the theme into the file and leave everything else in it as it is.
 
-        Raises: OSError: it cannot be written.
+        Raises: UnwritableError: it cannot be written, or is no TOML, which is left to the user.
         """
         if self.path is None:
             return
+        try:
+            self._write_theme(self.path, theme)
+        except OSError as fault:
+            raise UnwritableError(self.path, fault.strerror or str(fault)) from fault
+        except ValueError as fault:  # so is what is no UTF-8
+            raise UnwritableError(self.path, f"it is no valid TOML: {fault}") from fault
+
+    @staticmethod
+    def _write_theme(path: Path, theme: str) -> None:
         line = f'theme = "{theme}"'
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        tomllib.loads(text)
         # The first table ends what stands at the top of the file.
         top, mark, tables = text.partition("\n[") if not text.startswith("[") else ("", "", text)
         top = _THEME_LINE.sub(line, top, count=1) if _THEME_LINE.search(top) else f"{line}\n{top}"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
+        tomllib.loads(top + mark + tables)  # a value over several lines would be cut in half
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
         aside.write_text(top + mark + tables, encoding="utf-8")
-        aside.replace(self.path)
+        aside.replace(path)
 
 
 def settings_path() -> Path:
@@ -67,20 +79,33 @@ def settings_path() -> Path:
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings of a file; defaults where there is none. Never raises."""
+    """The settings of a file without what is wrong in it; defaults where there is none. Never raises."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        file = SettingsFile.model_validate(data)
     except FileNotFoundError:
         return Settings(path)
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        return Settings(None, problems=(f"{path}: {where}: {first['msg'].lower()}; the defaults hold",))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        return Settings(None, problems=(f"{path}: cannot be read ({fault}); the defaults hold",))
+        return Settings(path, problems=(f"{path}: cannot be read ({fault}); the defaults hold",))
+    file, wrong = _good_of(data)
     keys, problems = usable_keys(file.keys)
-    return Settings(path, file.theme, keys, tuple(f"{path}: {problem}" for problem in problems))
+    return Settings(path, file.theme, keys, tuple(f"{path}: {problem}" for problem in (*wrong, *problems)))
+
+
+def _good_of(data: dict[str, Any]) -> tuple[SettingsFile, list[str]]:
+    """What can be used of a file, and what is wrong with the rest."""
+    try:
+        return SettingsFile.model_validate(data), []
+    except ValidationError as fault:
+        problems = []
+        for error in fault.errors():
+            *above, last = error["loc"]
+            place = data
+            for name in above:
+                place = place[str(name)]
+            del place[str(last)]
+            why = "is no setting" if error["type"] == "extra_forbidden" else error["msg"].lower()
+            problems.append(f"{'.'.join(map(str, error['loc']))}: {why}; it is left out")
+        return SettingsFile.model_validate(data), problems
 
 
 def usable_keys(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

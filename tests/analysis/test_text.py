@@ -15,6 +15,7 @@ from debugger.analysis.text import (
     cost,
     count,
     cut,
+    cut_left,
     duration,
     fit,
     lines_of,
@@ -120,3 +121,10 @@ def test_moments_that_no_calendar_has_are_shown_all_the_same():
     assert clock(2**80) == "no time"
     assert clock_exact(2**80) == f"{2**80} ns (no date)"
     assert clock_exact(None) == "no time recorded"
+
+
+def test_a_path_that_is_cut_keeps_its_file():
+    assert cut_left("/tmp/far/away/samples/travel.jsonl", 20) == "…amples/travel.jsonl"
+    assert cut_left("travel.jsonl", 12) == "travel.jsonl"
+    assert cell_len(cut_left("/旅行/旅行/旅行.jsonl", 12)) <= 12
+    assert cut_left("travel", 0) == ""

@@ -15,7 +15,7 @@ from debugger.analysis.problem import problem_of
 from debugger.analysis.replay_view import from_where, result_document
 from debugger.analysis.snapshot_view import snapshot_document, snapshot_view
 from debugger.analysis.timeline import Axis, bar_of, ruler
-from debugger.analysis.traces import Arrangement, GroupLine, Sort, TraceLine, trace_lines
+from debugger.analysis.traces import Arrangement, GroupLine, Sort, TraceLine, list_title, trace_lines
 from debugger.replay.model import Edit, ReplayJob, ReplayReport
 from debugger.store.rows import TraceRow
 from runtime.journal import Journal
@@ -348,3 +348,11 @@ def test_a_failure_is_told_from_another_output(ended, error, recorded_error, sai
 )
 def test_where_a_replay_starts_is_said_as_it_is(job, said):
     assert from_where(ReplayJob(trace_id="t", **job), "chat") == said
+
+
+def test_the_title_counts_the_users_files_and_only_where_nothing_else_does():
+    rows = [trace("a", 1), trace("b", 2), trace("r", 3, origin="a", source="/scratch/replay-1")]
+    assert list_title(rows, ["r"]) == "1 file · 3 traces"
+    assert list_title(rows, []) == "2 files · 3 traces"
+    assert list_title(rows, ["r"], with_files=False) == "3 traces"
+    assert list_title([], []) == "no traces"

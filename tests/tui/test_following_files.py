@@ -35,7 +35,7 @@ def test_what_is_added_shows_up_in_the_list_and_in_the_open_trace(tmp_path: Path
         await until(desk, "◉ following 1 file  waits for the rest of line 2 of live.jsonl")
         assert "! 1 input note" not in desk.screen
         grow(path, line(2)[60:])
-        await until(desk, "1 file · 1 trace   ◉ following 1 file ")
+        await until(desk, "  1 trace   ◉ following 1 file ")
         await desk.press("enter")
         assert "◉ live" in desk.screen
         await until(desk, "2 spans")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from debugger.tui.latest import Latest
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import Desk, drive
@@ -86,3 +87,14 @@ def test_sorting_by_name():
         assert desk.screen.index("poller") < desk.screen.index("zebra")
 
     drive(session, scene)
+
+
+def test_the_end_of_a_load_brings_the_rows_by_itself(monkeypatch):
+    ask = Latest.ask
+    monkeypatch.setattr(Latest, "ask", lambda self, what: None if self._name == "list" else ask(self, what))
+
+    async def scene(desk: Desk) -> None:
+        assert "researcher" in desk.screen
+        assert not desk.app.screen.is_reading
+
+    drive(FakeSession(), scene)

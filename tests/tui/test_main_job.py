@@ -280,6 +280,9 @@ def test_traces_can_be_used_while_the_rest_is_loading():
         assert "reading: 50 % of 977 KB, 12 spans   travel.jsonl" in desk.screen
         await desk.pilot.press("enter")
         await desk.until(lambda: "book_museum" in desk.screen)
+        await desk.pilot.press("i")
+        await desk.until(lambda: "The input is still being read; nothing odd was found so far." in desk.screen)
+        await desk.pilot.press("escape")
         await desk.pilot.press("escape")
         await desk.until(lambda: isinstance(desk.app.screen, TracesScreen))
         await desk.pilot.press("escape")

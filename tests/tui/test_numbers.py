@@ -8,6 +8,7 @@ from debugger.tui.screens.numbers import NumbersScreen
 from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
 from debugger.tui.widgets.filter_line import FilterLine
+from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import NARROW, Desk, drive
 from tests.tui.fake_session import FakeSession
 
@@ -45,6 +46,26 @@ def test_numbers_lead_to_the_traces_and_spans_that_they_count():
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl", SAMPLES / "research_team.otlp.jsonl"]) as session:
         drive(session, scene, NARROW)
+
+
+def test_what_a_replay_answered_from_the_recording_is_not_counted():
+    async def scene(desk: Desk) -> None:
+        def counted() -> set[str]:
+            screen = desk.app.screen
+            assert isinstance(screen, NumbersScreen)
+            assert not screen.scope.is_all
+            return {row.trace_id[0] for row in screen.scope.rows}
+
+        await desk.press("number_sign")
+        assert "3 traces, all; 1 replay left out" in desk.screen
+        assert counted() == {"a", "b", "c"}
+        await desk.press("escape")
+        desk.app.screen.query_one(TraceList).mark("d" * 32)
+        await desk.press("number_sign")
+        assert "1 replay, marked" in desk.screen
+        assert counted() == {"d"}
+
+    drive(FakeSession(), scene, NARROW)
 
 
 def test_a_condition_is_asked_again_when_traces_have_come():

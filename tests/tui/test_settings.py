@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from debugger.errors import UnwritableError
 from debugger.tui.app import RetrospanApp
 from debugger.tui.keymap import TITLES, all_bindings, display
 from debugger.tui.screens.notes import HelpScreen
@@ -59,9 +60,7 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
     ("text", "said"),
     [
         ("theme = ", "cannot be read"),
-        ('theme = "pink"', "theme: input should be 'dark' or 'light'"),
-        ("colour = 1", "colour: extra inputs are not permitted"),
-        ("keys = 3", "keys: "),
+        ("theme = 'dark'\ntheme = 'dark'", "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_clear_line_and_the_defaults(tmp_path, text, said):
@@ -72,8 +71,46 @@ def test_a_file_that_cannot_be_used_is_one_clear_line_and_the_defaults(tmp_path,
     (problem,) = found.problems
     assert said in problem
     assert "\n" not in problem
-    found.remember_theme("light")
+    with pytest.raises(UnwritableError, match="it is no valid TOML"):
+        found.remember_theme("light")
     assert path.read_text(encoding="utf-8") == text, "a file with a mistake is left to the user"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("colour = 1", "colour: is no setting; it is left out"),
+        ('theme = "pink"', "theme: input should be 'dark' or 'light'; it is left out"),
+        ('[keys]\n"trace.where" = 3', "keys.trace.where: input should be a valid string; it is left out"),
+        ("keys = 3", "keys: input should be a valid dictionary; it is left out"),
+    ],
+)
+def test_one_line_that_is_wrong_takes_nothing_else_with_it(tmp_path, line, said):
+    path = tmp_path / "settings.toml"
+    rest = '"app.help" = "f1"\n'
+    text = f"{line}\n{rest}" if "[keys]" in line else line if "keys" in line else f"{line}\n[keys]\n{rest}"
+    path.write_text(text if "theme" in line else f'theme = "light"\n{text}', encoding="utf-8")
+    found = read_settings(path)
+    assert found.theme == ("dark" if "theme" in line else "light")
+    assert found.keys == ({} if line.startswith("keys") else {"app.help": "f1"})
+    assert found.problems == (f"{path}: {said}",)
+    found.remember_theme("light")
+    assert read_settings(path).theme == "light"
+
+
+def test_a_theme_that_cannot_be_kept_is_said(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text("theme = ", encoding="utf-8")
+
+    async def play() -> None:
+        app = RetrospanApp(FakeSession(), clock=lambda: 0.0, settings=read_settings(path))
+        async with app.run_test(size=NARROW, notifications=True) as pilot:
+            desk = Desk(app, pilot)
+            await desk.settle()
+            await desk.press("T")
+            assert any("The theme is not kept" in notice.message for notice in app._notifications)
+
+    asyncio.run(play())
 
 
 def test_conflicts_and_unknown_names_are_said_and_left_out():

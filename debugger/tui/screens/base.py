@@ -62,6 +62,9 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
     _finds_in: LineView | None = None
     """The text that is searched."""
 
+    is_reading = False
+    """The input is still being read here."""
+
     @property
     def is_current(self) -> bool:
         """Whether it can be seen: it is on top, or only dialogs lie above it.

@@ -32,17 +32,25 @@ class MarkingScreen(PaneScreen):
         self.draw_header()
 
     def action_numbers(self) -> None:
-        """Count over the marked traces, else over those that are shown, else over all."""
+        """Count over the marked traces, else over those that are shown, else over all.
+
+        Replays count only where there is nothing else: what answered them was the recording, which is no time and no
+        cost of a model.
+        """
         table = self.query_one(TraceList)
         marked = [row for row in table.traces if row.trace_id in table.marked]
         shown = marked or [line.row for line in table.lines if isinstance(line, TraceLine)]
         if not shown:
             self.say("There is no trace to count.")
             return
-        is_all = len(shown) == len(table.traces)
-        which = "marked" if marked else "all" if is_all else "those that the filter leaves"
-        title = f"{plural(len(shown), 'trace')}, {which}" if len(table.traces) > 1 else trace_name(shown[0].name)
-        self.app.push_screen(NumbersScreen(self._session, Scope(title, shown, is_all), self._show_calls))
+        which = "marked" if marked else "all" if len(shown) == len(table.traces) else "those that the filter leaves"
+        counted = [row for row in shown if row.origin_trace_id is None] or shown
+        what = "trace" if counted[0].origin_trace_id is None else "replay"
+        title = f"{plural(len(counted), what)}, {which}" if len(table.traces) > 1 else trace_name(counted[0].name)
+        if left_out := len(shown) - len(counted):
+            title += f"; {plural(left_out, 'replay')} left out"
+        scope = Scope(title, counted, is_all=len(counted) == len(table.traces))
+        self.app.push_screen(NumbersScreen(self._session, scope, self._show_calls))
 
     def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:
         line, condition = self.query_one(FilterLine), condition_of(row, by)

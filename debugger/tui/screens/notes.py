@@ -86,9 +86,14 @@ def help_document(nodes: Sequence[object]) -> Document:
     return out.document("keys")
 
 
-def issues_document(issues: Sequence[IssueRow]) -> Document:
-    """What was odd in the input, file by file."""
+def issues_document(issues: Sequence[IssueRow], *, is_reading: bool = False) -> Document:
+    """What was odd in the input, file by file; while it is read, what was found so far."""
     out = Builder()
+    if is_reading:
+        so_far = "" if issues else "; nothing odd was found so far"
+        out.line(Piece(f"The input is still being read{so_far}. This page shows what is known now.", "warning"))
+    if not issues and is_reading:
+        return out.document()
     if not issues:
         out.line(Piece("Nothing odd was found in the input.", "good"))
         out.line(Piece("What is odd about a single span, such as its times, is marked with ! at the span.", "dim"))

@@ -21,7 +21,7 @@ from ...analysis.text import duration, plural, width_of
 from ...analysis.timeline import Axis
 from ...analysis.traces import branches_text, trace_facts, trace_name
 from ...analysis.tree import Forest, build_forest
-from ...store.rows import TraceRow
+from ...store.rows import IssueRow, TraceRow
 from ..keymap import bindings
 from ..latest import Latest
 from ..session import POLL_S, Session
@@ -36,6 +36,7 @@ from ..widgets.time_strip import TimeStrip
 from ..widgets.timeline import Timeline, timeline_axis
 from ..widgets.timeline_moves import WHEEL
 from ..widgets.trace_list import FIDELITY_STYLES
+from .base import PaneScreen
 from .compare import CompareScreen
 from .explaining import SpanQuestion, explained
 from .notes import NotesScreen, issues_document
@@ -101,8 +102,8 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._opening = Reading(self, row.spans)
         self.follows = False
         """The cursor goes to each new span."""
-        self._issues: Latest[None, Document] = Latest(
-            self, "issues", lambda _: issues_document(session.issues()), self._show_issues, self.say_fault
+        self._issues: Latest[None, list[IssueRow]] = Latest(
+            self, "issues", lambda _: session.issues(), self._show_issues, self.say_fault
         )
 
     def compose(self) -> ComposeResult:  # noqa: D102
@@ -402,8 +403,9 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         """List what was odd in the input."""
         self._issues.ask(None)
 
-    def _show_issues(self, _: None, document: Document) -> None:
-        self.app.push_screen(NotesScreen("notes on the input", document))
+    def _show_issues(self, _: None, found: list[IssueRow]) -> None:
+        is_reading = any(isinstance(screen, PaneScreen) and screen.is_reading for screen in self.app.screen_stack)
+        self.app.push_screen(NotesScreen("notes on the input", issues_document(found, is_reading=is_reading)))
 
     def action_back(self) -> None:
         """End what is read; from the detail pane to the timeline, to the steps that led here, to the list.

@@ -229,7 +229,8 @@ class TraceSearch(TraceBase):
 
     def action_numbers(self) -> None:
         """Count the calls of this trace; a row leads to a search for its calls."""
-        scope = Scope(trace_name(self.row.name), (self.row,), is_all=False)
+        what = "" if self.row.origin_trace_id is None else ", a replay"
+        scope = Scope(trace_name(self.row.name) + what, (self.row,), is_all=False)
         self.app.push_screen(NumbersScreen(self._session, scope, self._show_calls))
 
     def _show_calls(self, row: NumbersRow, by: NumbersBy) -> None:

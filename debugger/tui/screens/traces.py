@@ -70,7 +70,7 @@ class TracesScreen(ArrangingScreen):
         self._began = clock()
         self._progress: LoadProgress | None = None
         self._issues: Sequence[IssueRow] = ()
-        self._load: Latest[None, None] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
+        self._load: Latest[None, Listed] = Latest(self, "load", self._load_now, self._loaded, self._load_failed)
         self._judging = Judging(self, session)
         self._doomed: str | None = None
         """The trace that is removed when its key is pressed once more."""
@@ -103,7 +103,7 @@ class TracesScreen(ArrangingScreen):
         """Program, what is loaded, how far loading has come."""
         table = self.query_one(TraceList)
         yield Run(" Retrospan", "strong")
-        yield from title_pieces(list_title(table.traces), table.branch_here, self.size.width)
+        yield from title_pieces(self._title(), table.branch_here, self.size.width)
         how = table.arrangement
         if not how.wanted.is_empty:
             yield Run(f"   {table.shown:,} shown", "warning")
@@ -121,6 +121,15 @@ class TracesScreen(ArrangingScreen):
             yield from receiver_pieces(self._receiver, self.key("traces.receive"))
         elif self._files is not None and not self._loading:
             yield from following_pieces(self._files, self.key("traces.follow"))
+
+    def _title(self) -> str:
+        is_followed = self._files is not None and self._files.is_on and not self._loading
+        return list_title(self.query_one(TraceList).traces, self.temporary(), with_files=not is_followed)
+
+    @property
+    def is_reading(self) -> bool:  # type: ignore[override]
+        """The input is still being read."""
+        return self._loading
 
     def _progress_text(self) -> str:
         done = self._progress
@@ -215,11 +224,12 @@ class TracesScreen(ArrangingScreen):
         """Columns follow the width."""
         self.call_after_refresh(self.draw)
 
-    def _load_now(self, _: None) -> None:
+    def _load_now(self, _: None) -> Listed:
         def moved(progress: LoadProgress) -> None:
             self.post_message(LoadMoved(progress))
 
         self._session.load(moved, lambda: self._stop_loading)
+        return self._list_now(None)
 
     def _list_now(self, _: None) -> Listed:
         return self._session.traces(), self._session.issues()
@@ -231,11 +241,12 @@ class TracesScreen(ArrangingScreen):
         if not self._list.is_running:
             self._list.ask(None)
 
-    def _loaded(self, _: None, __: None) -> None:
+    def _loaded(self, _: None, found: Listed) -> None:
         self._loading = False
         if self._stop_loading:
             self.say("Loading was stopped; what is listed is usable.", warning=True)
-        self._list.ask(None)
+        self._list.drop()  # What was listed before the end may lack its last traces.
+        self._listed(None, found)
 
     def _load_failed(self, _: None, error: Exception) -> None:
         self._loading = False
@@ -381,7 +392,7 @@ class TracesScreen(ArrangingScreen):
 
     def action_issues(self) -> None:
         """List what was odd in the input."""
-        self.app.push_screen(NotesScreen("notes on the input", issues_document(self._issues)))
+        self.app.push_screen(NotesScreen("notes on the input", issues_document(self._issues, is_reading=self._loading)))
 
     @property
     def _receives(self) -> bool:

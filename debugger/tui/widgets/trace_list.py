@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from ...analysis.branches import BranchWords
 from ...analysis.document import Style
-from ...analysis.text import cost, fit, plural, width_of
+from ...analysis.text import cost, cut_left, fit, plural, width_of
 from ...analysis.traces import (
     SORTS,
     Arrangement,
@@ -227,7 +227,7 @@ class TraceList(Drawn):
         """The columns of one trace."""
         line = self.lines[row]
         if isinstance(line, GroupLine):
-            return _heading(line)
+            return _heading(line, width)
         out: list[Drawable] = []
         for name, cells, right in self._with_name(width):
             out.extend(self._cell(line, name, cells, right=right))
@@ -296,16 +296,20 @@ class TraceList(Drawn):
         return (Run("  " + self.empty_text[y - 1]),) if 0 < y <= len(self.empty_text) else ()
 
 
-def _heading(line: GroupLine) -> Sequence[Drawable]:
-    """What a group holds, and what it came to."""
+def _heading(line: GroupLine, width: int) -> Sequence[Drawable]:
+    """What a group holds, and what it came to; a long name keeps its end, which in a path is the file."""
     facts = [plural(line.traces, "trace"), line.tokens]
     if line.cost_nano_usd is not None:
         facts.append(cost(line.cost_nano_usd))
+    told = "  ".join(filter(None, facts))
+    errors = f"  ✗{line.errors:,}" if line.errors else ""
+    # A narrow screen cuts the facts rather than all of the name.
+    room = max(width - width_of(told) - width_of(errors) - 4, _LEAST_NAME)
     return (
         Run("▸ " if line.is_folded else "▾ ", "dim"),
-        Run(f"{line.label}  ", "heading"),
-        Run("  ".join(filter(None, facts)), "dim"),
-        Run(f"  ✗{line.errors:,}" if line.errors else "", "error"),
+        Run(f"{cut_left(line.label, room)}  ", "heading"),
+        Run(told, "dim"),
+        Run(errors, "error"),
     )
 
 
