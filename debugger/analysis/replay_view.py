@@ -165,7 +165,8 @@ def result_document(report: ReplayReport, opens: str = "enter", saves: str = "s"
         out.line(Piece("saved ", "dim"), Piece(" and ".join(saved), "good"))
     if used := _used(report):
         out.line(Piece("used ", "dim"), Piece(used, "warning"))
-    if report.fidelity != "exact":
+    # Where a rebuilt agent ran without a cut, a state that is not exact had no part in it.
+    if report.fidelity != "exact" and (report.notes or report.program or report.job.span_id):
         out.line(told(report.fidelity, "warning", before="! fidelity: "))
     _edits(out, report.edits)
     for i, note in enumerate(report.notes):

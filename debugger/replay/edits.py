@@ -32,7 +32,7 @@ from runtime.trace import outcome_of
 
 from ..errors import EditError
 from .model import Edit, ReplayJob
-from .paths import nearby, paths_of, shortened, tool_paths
+from .paths import nearby, paths_of, shortened, split, tool_paths
 from .recording import Recording
 
 TARGETS: Final = (
@@ -42,7 +42,6 @@ TARGETS: Final = (
 )  # fmt: skip
 """All targets of a path."""
 
-_PREFIX: Final = re.compile(r"(span|agent|tool):((?:[^.\\]|\\.)+)\.(.+)", re.DOTALL)
 _MESSAGE: Final = re.compile(r"messages\[(-?[0-9]{1,9}|\+)\](\.text)?")
 
 
@@ -128,8 +127,7 @@ class _Resolver:
         self._edit = edit
         self._made = made
         self._is_rebuilt = is_rebuilt
-        found = _PREFIX.fullmatch(edit.path)
-        self._by, self._name, self._target = found.groups() if found else ("", "", edit.path)
+        self._by, self._name, self._target = split(edit.path)
         self._name = re.sub(r"\\(.)", r"\1", self._name)
 
     def resolve(self) -> None:

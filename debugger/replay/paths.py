@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, Literal
 
 from runtime.messages import Call
 
@@ -16,8 +16,26 @@ MOST: Final = 10
 LONGEST: Final = 80
 """Characters of a wrong path that an error repeats."""
 
+_PREFIX: Final = re.compile(r"(span|agent|tool):((?:[^.\\]|\\.)+)\.(.+)", re.DOTALL)
 _KIND: Final = re.compile(r"[.:\[]")
 _TEXT: Final = re.compile(r"(.*messages\[)\d+(\]\.text)")
+
+
+def split(path: str) -> tuple[str, str, str]:
+    """What a path begins with (``span``, ``agent`` or ``tool``), the name after it as it is written, and the target."""
+    found = _PREFIX.fullmatch(path)
+    return (found[1], found[2], found[3]) if found else ("", "", path)
+
+
+def touched_by(path: str) -> Literal["request", "answer", "other"]:
+    """What the edit of a path changes: what a model is asked, what a call gave, or what may show in either.
+
+    Parameters make no request another one, and what an agent does with its memory is its own affair.
+    """
+    target = split(path)[2]
+    if target in ("result", "error", "answer", "answer.text"):
+        return "answer"
+    return "other" if target.startswith(("params.", "memory.")) else "request"
 
 
 def paths_of(call: Call) -> Iterator[str]:

@@ -14,6 +14,7 @@ from .choice import Program, find_program, shown
 from .edits import resolve
 from .entry import EntryPoint
 from .model import Edit, Mode, ReplayJob, ReplayPlan
+from .paths import touched_by
 from .recording import Recording
 
 
@@ -105,29 +106,59 @@ def usage_of(calls: Sequence[Call]) -> Usage:
     return Usage(**{name: sum(values) for name, values in known.items() if values})
 
 
-def sentence_of(job: ReplayJob, plan: ReplayPlan) -> str:
-    """What the job would do, in plain words, from the numbers of its plan. Pure, so a dialog can ask at every key."""
+def sentence_of(job: ReplayJob, plan: ReplayPlan, models_key: str | None = None) -> str:
+    """What the job would do, in plain words, from the numbers of its plan. Pure, so a dialog can ask at every key.
+
+    Args: models_key: the key that changes what models may do, where there is one.
+    """
     now, later = (plan.model_answers, plan.tool_answers), (plan.later_model_calls, plan.later_tool_calls)
     if job.edits:
-        count = len(job.edits)
-        where = "at this point" if job.span_id is not None else "from the start on"
-        answered = f"A fork with {count} change{'s' * (count != 1)} {where} is answered by the recording"
-        answered += f", {_calls(now)}, as long as it asks the same"
-    elif job.span_id is None:
+        return _fork_sentence(job, plan, models_key)
+    if job.span_id is None:
         answered = f"A replay of the whole trace would answer {_calls(now)} from the recording"
     else:
         answered = f"A replay from here would answer {_calls(now)} from the recording"
         answered += f", which has {_calls(later)} after this point"
     if plan.entry_point is None:
         return f"{answered}."
-    program = f"It runs {plan.entry_point}{', ' if plan.is_rebuilt else ' again '}from its start"
-    goes_on = job.rest_recorded or bool(job.edits)
-    recorded_goes_on = job.span_id is not None and not goes_on and later != (0, 0)
-    lead = " and lets the whole recording answer," if job.span_id and job.rest_recorded and not job.edits else ""
+    recorded_goes_on = job.span_id is not None and not job.rest_recorded and later != (0, 0)
+    lead = " and lets the whole recording answer," if job.span_id and job.rest_recorded else ""
     if job.mode == job.tools == "strict" and recorded_goes_on:
-        return f"{answered}. {program} and stops at this point."
-    estimate = _estimate(plan.later_usage) + plan.later_price if job.mode == "live" else ""
-    return f"{answered}. {program}{lead} {_on_miss(job)}.{estimate}"
+        return f"{answered}. {_runs(plan)} and stops at this point."
+    return f"{answered}. {_runs(plan)}{lead} {_on_miss(job, plan)}.{_price(job, plan)}"
+
+
+def _fork_sentence(job: ReplayJob, plan: ReplayPlan, models_key: str | None) -> str:
+    """What a fork would do: a changed request is a new one, and there ends what the recording alone can tell."""
+    count = len(job.edits)
+    fork = f"A fork with {count} change{'s' * (count != 1)}"
+    fork += " at this point" if job.span_id is not None else " from the start on"
+    answers = _calls((plan.model_answers, plan.tool_answers))
+    kinds = {touched_by(edit.path) for edit in job.edits}
+    if "request" in kinds:
+        said = f"{fork} asks the model something that was not recorded, so the recording has no answer to it"
+        ends = "and stops at the first request that is changed, as diverged"
+        way = " To go on from there, let models be live (really asked) or ask (you give the answer)"
+        way += f": {models_key} switches." if models_key else "."
+    else:
+        ends, way = _on_miss(job, plan), ""
+        said = f"{fork} is answered by the recording, {answers}, as long as it asks the same"
+        if kinds == {"answer"}:
+            said = f"{fork} touches only what was answered, so that requests after it may still match. It"
+            said += f" is answered by the recording, {answers}; a request that holds what was changed is a new one"
+    if plan.entry_point is None:
+        return f"{said}."
+    if job.mode != "strict":
+        ends, way = _on_miss(job, plan), _price(job, plan)
+    return f"{said}. {_runs(plan)} {ends}.{way}"
+
+
+def _runs(plan: ReplayPlan) -> str:
+    return f"It runs {plan.entry_point}{', ' if plan.is_rebuilt else ' again '}from its start"
+
+
+def _price(job: ReplayJob, plan: ReplayPlan) -> str:
+    return _estimate(plan.later_usage) + plan.later_price if job.mode == "live" else ""
 
 
 def estimate_of(recording: Recording, job: ReplayJob) -> str:
@@ -156,15 +187,27 @@ _TOOL_MISS: dict[Mode, str] = {
 }
 
 
-def _on_miss(job: ReplayJob) -> str:
+def is_without_code(job: ReplayJob, plan: ReplayPlan) -> bool:
+    """Whether tools are to run for real, and none can: a rebuilt agent has only what was given for it."""
+    return plan.is_rebuilt and job.tools == "live" and not job.named_tools
+
+
+def _on_miss(job: ReplayJob, plan: ReplayPlan) -> str:
     """How a job goes on where the recording has no answer, by what models and tools may do."""
     if job.mode == job.tools == "strict":
         return "and stops if it asks for anything else"
+    tool = _TOOL_MISS[job.tools]
+    if is_without_code(job, plan):
+        if job.mode == "strict":
+            return "and stops if it asks for anything else: no tool's code was given, so none can run for real"
+        return f"and then {_MODEL_MISS[job.mode]}; {_TOOL_MISS['strict']}, as no tool's code was given"
+    if plan.is_rebuilt and job.tools == "live":
+        tool = f"runs {', '.join(job.named_tools)} for real, with the code that was given"
     if job.mode == "strict":
-        return f"and then {_TOOL_MISS[job.tools]}; {_MODEL_MISS['strict']}"
+        return f"and then {tool}; {_MODEL_MISS['strict']}"
     if job.tools == "strict":
         return f"and then {_MODEL_MISS[job.mode]}; {_TOOL_MISS['strict']}"
-    return f"and then {_MODEL_MISS[job.mode]} and {_TOOL_MISS[job.tools]}"
+    return f"and then {_MODEL_MISS[job.mode]} and {tool}"
 
 
 def without_cut(plan: ReplayPlan) -> ReplayPlan:

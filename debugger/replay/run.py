@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.journal import Question, ReplayRow, Supplied
-from runtime.messages import Call, Json, canonical_json, json_safe
+from runtime.messages import Call, Json, canonical_json, json_safe, text_of
 from runtime.snapshot import Snapshot, snapshot_to_json
 
 from ..errors import EntryPointError, ReplayError
@@ -122,7 +122,7 @@ def _message(recording: Recording, job: ReplayJob, cut: Snapshot, program: Progr
         "script": script_to_json(program.script) if isinstance(program, Rebuilt) else None,
         "keep_inputs": job.keep_inputs,
         "named_tools": dict(job.named_tools),
-        "input": _input(recording, job) if entry else {},
+        "input": _input(recording, job) if entry else _told(recording),
         "recording": snapshot_to_json(recording.whole, with_requests=True),
         # A run that was killed or cancelled goes on no further than that, and is no divergence from there.
         "open_ended": run is None or run.end_unix_nano is None or run.aborted if entry else not _has_ended(program),
@@ -156,6 +156,16 @@ def _input(recording: Recording, job: ReplayJob) -> dict[str, Json]:
     if job.input is not None:
         return dict(job.input)
     return recording.run.input if recording.run and isinstance(recording.run.input, dict) else {}
+
+
+def _told(recording: Recording) -> dict[str, Json]:
+    """What a rebuilt agent was told: the input of a run of ours, else the user's words in the first request."""
+    if recording.run is not None and isinstance(recording.run.input, dict):
+        return recording.run.input
+    first = next((call for call in recording.calls if call.kind == "llm" and call.input_messages), None)
+    words = [message for message in first.input_messages or () if message.role == "user"] if first else []
+    said = text_of(words[-1:])
+    return {"input": said} if said else {}
 
 
 def _report(
@@ -201,7 +211,7 @@ def _report(
         traceback=() if same else end.traceback,
         program=None if isinstance(program, Rebuilt) else program.shown,
         notes=(
-            *_state_note(cut),
+            *_state_note(cut, job, is_rebuilt=isinstance(program, Rebuilt)),
             *(program.notes if isinstance(program, Rebuilt) else ()),
             *change_note(end.changed_parameters, is_divergence=job.compare_parameters),
         ),
@@ -210,13 +220,16 @@ def _report(
     )
 
 
-def _state_note(cut: Snapshot) -> tuple[str, ...]:
-    """Why the state at the cut is not exact, as one sentence: the worst of what restore noted in its frames."""
+def _state_note(cut: Snapshot, job: ReplayJob, *, is_rebuilt: bool) -> tuple[str, ...]:
+    """Why the state is not exact, as one sentence: the worst of what restore noted in its frames."""
     level = cut.fidelity_level
-    if level == "exact":
+    has_cut = job.span_id is not None and not job.edits
+    # A rebuilt agent has no memory to begin with, so only that of a cut is anybody's business.
+    if level == "exact" or (is_rebuilt and not has_cut):
         return ()
+    which = "at the cut" if has_cut else "that was recorded"
     reasons = dict.fromkeys(note.what for _, frame in cut.walk() for note in frame.fidelity if note.level == level)
-    return (f"the state at the cut is {level}: {'; '.join(reasons)}",)
+    return (f"the state {which} is {level}: {'; '.join(reasons)}",)
 
 
 def recorded_end(run: Call | None, program: Program) -> RecordedEnd:

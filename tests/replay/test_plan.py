@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from debugger.cli import main
-from debugger.replay.model import ReplayJob, ReplayPlan
+from debugger.replay.model import Edit, ReplayJob, ReplayPlan
 from debugger.replay.plan import sentence_of, without_cut
 from runtime.messages import Usage
 from tests.support.repo import ROOT
@@ -36,6 +36,34 @@ HERE = ("A replay from here would answer 2 model calls and 1 tool call from the 
 def test_from_a_cut(changes, end):
     said = sentence_of(replace(CUT, **changes), PLAN)
     assert said == f"{HERE} It runs a.py:run again from its start {end}"
+
+
+@pytest.mark.parametrize(
+    ("path", "changes", "start", "end"),
+    [
+        ("system", {}, "asks the model something that was not recorded", "let models be live (really asked) or ask "
+         "(you give the answer): m switches."),
+        ("span:a\\.b.tools.f", {"mode": "live"}, "asks the model something that was not recorded",
+         "and then asks the real model; a new tool call stops it."),
+        ("tool:f.result", {}, "touches only what was answered, so that requests after it may still match",
+         "and stops if it asks for anything else."),
+        ("params.temperature", {}, "is answered by the recording, 2 model calls and 1 tool call, as long as it asks "
+         "the same", "and stops if it asks for anything else."),
+    ],
+)  # fmt: skip
+def test_a_fork_says_whether_its_change_makes_a_new_request(path, changes, start, end):
+    said = sentence_of(replace(CUT, edits=(Edit(path=path, value="x"),), **changes), PLAN, "m")
+    assert said.startswith(f"A fork with 1 change at this point {start}")
+    assert said.endswith(end)
+    assert ("as diverged" in said) is (path == "system")
+
+
+def test_tools_of_a_rebuilt_agent_run_for_real_only_where_their_code_was_given():
+    plan, job = replace(PLAN, is_rebuilt=True), replace(CUT, mode="live", tools="live")
+    assert sentence_of(job, plan).endswith("a new tool call stops it, as no tool's code was given.")
+    named = replace(job, named_tools={"find": "a.py:find"})
+    assert sentence_of(named, plan).endswith("and runs find for real, with the code that was given.")
+    assert "none can run for real" in sentence_of(replace(job, mode="strict"), plan)
 
 
 def test_the_whole_trace_has_no_point_to_stop_at():

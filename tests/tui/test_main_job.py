@@ -54,7 +54,7 @@ def test_a_span_is_read_restored_and_replayed(size):
         await desk.press("v")
         assert "recorded ↺ 1 branch" in desk.screen
         await desk.press("escape", "escape", "escape")
-        assert "└ ↺ travel_desk" in desk.screen
+        assert "└ ↺ travel_de" in desk.screen
 
     drive(session, scene, size)
     job = session.jobs[0]

@@ -13,14 +13,14 @@ from .script import script_from_json
 from .tools import implementations
 
 
-def rebuilt_agent(job: dict[str, Any]) -> Callable[[], Awaitable[Json]]:
-    """The agent of the job's script, as a function without parameters."""
+def rebuilt_agent(job: dict[str, Any]) -> Callable[..., Awaitable[Json]]:
+    """The agent of the job's script, as a function; its input is in the script, and only shown as that of the run."""
     script = script_from_json(job["script"])
     named = implementations(job.get("named_tools", {}))
     inputs = tuple(map(message_from_json, job.get("edits", {}).get("inputs", ())))
     means = Means(model=model_for, tools=named, keeps_inputs=job["keep_inputs"], inputs=inputs)
 
-    async def rebuilt() -> Json:
+    async def rebuilt(**_: Json) -> Json:
         return await Player(script, means).run()
 
     return rebuilt

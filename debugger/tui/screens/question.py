@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from ...analysis.replay_view import from_where, question_document, waiting_document
 from ...analysis.text import visible
 from ...replay.model import Mode, ReplayJob, ReplayPlan
-from ...replay.plan import sentence_of, without_cut
+from ...replay.plan import is_without_code, sentence_of, without_cut
 from ..keymap import bindings
 from ..widgets.drawn import Drawn, OneLine, Run, key_for
 from ..widgets.key_line import KeyLine
@@ -37,6 +37,7 @@ _TOOLS: dict[Mode, str] = {
     "live": "else really run; may change things",
     "ask": "else you give the result",
 }
+_NO_CODE: Final = "no tool's code is given: as strict"
 
 
 _NAMED = ("the branch is called as the recorded run", "")
@@ -139,14 +140,14 @@ class QuestionScreen(ModalScreen[ReplayJob | None], inherit_bindings=False):
         if plan is None:
             text.show(waiting_document(self.start.words))
         else:
-            text.show(
-                question_document(replace(plan, sentence=sentence_of(job, plan)), self.start.words, job), keep=True
-            )
+            said = sentence_of(job, plan, key_for(self, "question.model"))
+            text.show(question_document(replace(plan, sentence=said), self.start.words, job), keep=True)
         offered = [b for b in bindings("question") if isinstance(b, Binding) and b.show and self._is_open(b)]
         self.query_one(KeyLine).offer(offered, ())
         self._line("scope", "question.whole", "from", self.start.word, self.start.said)
         self._line("mode", "question.model", "models", job.mode, _MODELS[job.mode])
-        self._line("tools", "question.tools", "tools", job.tools, _TOOLS[job.tools])
+        without = plan is not None and is_without_code(job, plan)
+        self._line("tools", "question.tools", "tools", job.tools, _NO_CODE if without else _TOOLS[job.tools])
         past = "the recording answers past the cut" if job.rest_recorded else "goes no further than the cut"
         self._line("rest", "question.rest", "at the cut", "go on" if job.rest_recorded else "stop", past)
         self._line("called", "question.name", "name", visible(job.name) if job.name else "none", _NAMED[bool(job.name)])
