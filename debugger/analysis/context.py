@@ -1,7 +1,9 @@
 """What a model call goes on from: the call before it in its agent, what it took over from there, how its context grew.
 
 Frameworks put their model calls at different places: side by side below the agent, or each in a step of its own
-(LangChain's model nodes, the cycles of Strands). So the agent decides which calls belong together, not the parent.
+(LangChain's model nodes, the cycles of Strands). So the agent decides which calls belong together, not the parent. What
+a tool asks of a model is no part of the conversation of the agent that called the tool: often an agent works inside it
+that has no span of its own around its calls.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from .tree import Forest
 _GROWTH = 40
 """Calls whose context is compared."""
 
+_OWNERS = frozenset(("agent", "tool"))
+"""What holds a conversation of its own."""
+
 _LOOKED_AT = 20_000
 """Spans that are looked through for earlier calls: a key that moves the cursor waits for it."""
 
 
 def earlier_calls(forest: Forest, index: int) -> tuple[int, ...]:
-    """The model calls before this one in the same agent, or outside of any, the nearest first.
+    """The model calls before this one in the same agent or tool, or outside of any, the nearest first.
 
     Cost: linear in the spans between, bounded.
     """
@@ -38,10 +43,10 @@ def earlier_calls(forest: Forest, index: int) -> tuple[int, ...]:
 
 
 def _owner(forest: Forest, index: int, owners: dict[int, int]) -> int:
-    """The agent that a span is in, -1 for none. ``owners`` keeps what was found for the spans on the way."""
+    """The agent or tool that a span is in, -1 for none. ``owners`` keeps what was found for the spans on the way."""
     path = []
     at = forest.parent[index]
-    while at >= 0 and at not in owners and forest.rows[at].kind != "agent":
+    while at >= 0 and at not in owners and forest.rows[at].kind not in _OWNERS:
         path.append(at)
         at = forest.parent[at]
     owner = owners.get(at, at)

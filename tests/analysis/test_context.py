@@ -51,6 +51,20 @@ def test_calls_in_steps_of_their_own_belong_to_their_agent():
     )
 
 
+def test_calls_inside_a_tool_are_not_those_of_the_agent_that_called_it():
+    forest = build_forest([
+        row(1, kind="agent"),
+        row(2, of(1), 1, kind="llm"),
+        row(3, of(1), 2, kind="tool"),
+        row(4, of(3), 3, kind="agent"),  # Beside its calls, not around them.
+        row(5, of(3), 4, kind="chain"),
+        row(6, of(5), 5, kind="llm"),
+        row(7, of(5), 6, kind="llm"),
+        row(8, of(1), 7, kind="llm"),
+    ])  # fmt: skip
+    assert [earlier_calls(forest, at) for at in (5, 6, 7)] == [(), (5,), (1,)]
+
+
 def test_an_answer_that_comes_back_with_a_name_is_carried_over():
     before = call(SYSTEM, USER, output=ANSWER)
     found = carried_from(call(SYSTEM, USER, replace(ANSWER, name="desk"), MORE), before)
