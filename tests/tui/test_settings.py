@@ -165,7 +165,7 @@ def test_keys_that_a_terminal_sends_are_taken():
         ("trace.pin", ".", "timeline.zoom_span"),
         ("text.copy", "m", "timeline.next_llm"),
         ("app.sql", "f7", "query.select_all"),
-        ("editor.help", "ctrl+s", "fork.done"),
+        ("editor.help", "ctrl+s", "note.done"),
     ],
 )
 def test_a_key_of_another_part_of_the_same_place_is_a_conflict(name, key, other):
