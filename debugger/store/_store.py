@@ -217,8 +217,7 @@ class Store:
         """
         if self._calls.get(trace_id, self._version) is not None:
             return
-        rows = self._database.query("trace_size", {"trace_id": trace_id})
-        if not rows:
+        if not (rows := self._database.query("trace_size", {"trace_id": trace_id})):
             raise UnknownTraceError(trace_id, self._trace_ids())
         spans, size = rows[0]
         needed = spans * _BYTES_OF_CALL + size
