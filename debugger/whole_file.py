@@ -22,7 +22,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises: UnwritableError: the system refuses the file, at the start, within the block or at the end.
     """
-    target = path.resolve() if path.is_symlink() else path
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path  # unlike resolve, not stopped by a loop
     aside = target.with_name(f".{target.name[:64]}.{os.getpid()}-{token_hex(4)}.part")
     try:
         if target.exists() and not target.is_file():

@@ -8,14 +8,17 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..errors import DebuggerError
 from ._input import add_library, id_word, open_library, path_word
+from ._signals import ENDING, exit_code_of, hearing
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from ..store import Library
 
 _LOOK_S: Final = 1.0
@@ -112,13 +115,45 @@ def open_screen(
     start: tuple[str, str] = ("", ""),
 ) -> int:
     """Run the app until the user leaves it; its exit code."""
+    import asyncio
+
     from ..tui.app import RetrospanApp
     from ..tui.settings import read_settings, settings_path
     from ..tui.store_session import StoreSession
 
     if is_served():
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    with StoreSession(paths, agent, library) as session:
+    leaving = _Leaving()
+    with hearing(leaving.hear, ENDING), StoreSession(paths, agent, library) as session:
         app = RetrospanApp(session, settings=read_settings(settings_path()), start=start)
-        app.run()
-        return app.return_code or 0
+        asyncio.run(leaving.run(app))
+    return (app.return_code or 0) if leaving.heard is None else exit_code_of(leaving.heard)
+
+
+class _Leaving:
+    """Ends the app for a signal as the user would, so that the terminal is put back, and asks nothing."""
+
+    def __init__(self) -> None:
+        self.heard: int | None = None
+        self._leave: Callable[[], object] | None = None
+
+    def hear(self, number: int) -> None:
+        """A signal has come. Raises SystemExit where the app does not run yet."""
+        self.heard = number
+        if self._leave is None:
+            raise SystemExit(exit_code_of(number))
+        self._leave()
+
+    async def run(self, app: App[None]) -> None:
+        """Run the app until it is left."""
+        from asyncio import get_running_loop
+
+        loop = get_running_loop()
+
+        def leave() -> None:
+            # Once the app has been left, it is on its way anyway.
+            if loop.is_running():
+                loop.call_soon_threadsafe(app.exit)
+
+        self._leave = leave
+        await app.run_async()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from signal import SIG_IGN, SIGINT, Signals, getsignal, signal
-from threading import current_thread, main_thread
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import DebuggerError
 from ._input import add_input, exit_code, load_input
 from ._progress import Progress
+from ._signals import ENDING, exit_code_of, hearing
 
 if TYPE_CHECKING:
     from ..store import Column, Console, Store
@@ -25,8 +25,6 @@ T = TypeVar("T")
 
 _SHOWN: Final = 1_000
 """Rows of a table for people; JSON, CSV and files hold all."""
-_ENDING: Final = tuple(number for number in Signals if number.name in ("SIGTERM", "SIGHUP"))
-"""What ends a process unheard; there is no SIGHUP on Windows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,7 +60,7 @@ def _answer(args: Namespace, store: Store, output: Path | None) -> None:
     from ._input import keep_input
 
     # A store in memory is copied to a temporary file, which only goes away where the command ends in its own way.
-    with _hearing(_end, _ENDING), store:
+    with hearing(_end, ENDING), store:
         keep_input(args, store)
         with store.console() as console, _beside(console) as steps:
             if output is not None and output.suffix == ".parquet":
@@ -127,7 +125,7 @@ class _Steps:
 def _beside(console: Console) -> Iterator[_Steps]:
     with ThreadPoolExecutor(1, "retrospan-sql") as pool:
         steps = _Steps(console, pool)
-        with _hearing(steps.hear, (SIGINT, *_ENDING)):
+        with hearing(steps.hear, (SIGINT, *ENDING)):
             yield steps
 
 
@@ -135,22 +133,7 @@ def _end(number: int) -> None:
     """Raise what ends the command for a signal."""
     if number == SIGINT:
         raise KeyboardInterrupt
-    raise SystemExit(128 + number)
-
-
-@contextmanager
-def _hearing(hear: Callable[[int], None], numbers: Collection[Signals]) -> Iterator[None]:
-    """Call ``hear`` for signals; not for those that nohup and the like had ignored."""
-    if current_thread() is not main_thread():  # it hears no signal
-        yield
-        return
-    wanted = [number for number in numbers if getsignal(number) is not SIG_IGN]
-    before = [(number, signal(number, lambda heard, _frame: hear(heard))) for number in wanted]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal(number, handler)
+    raise SystemExit(exit_code_of(number))
 
 
 def _tell(progress: Progress, reading: tuple[int, int] | None) -> None:

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from textual import events
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -85,6 +86,15 @@ class RetrospanApp(HasAscii, KeysInTurn, inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables, for themes that do not have them."""
         return fallback_variables(dark=self.current_theme.dark)
+
+    def get_driver_class(self) -> type[Driver]:
+        """What draws and reads keys: on a terminal of a POSIX system one that stands it when that is closed."""
+        found = super().get_driver_class()
+        if sys.platform == "win32" or found.__name__ != "LinuxDriver":  # Another system, or a page of `retrospan web`.
+            return found
+        from .terminal import TerminalDriver
+
+        return TerminalDriver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What a line goes through on its way to the terminal: our colours are true ones, to be sent as they are."""

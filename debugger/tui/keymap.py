@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding, BindingType
 
+from ..analysis.text import visible
 from .keymap_sql import SQL_KEYS, SqlGroup
 from .keymap_sql import key as _key
 
@@ -76,8 +77,8 @@ _MODIFIERS: dict[str, str] = {"ctrl": "^", "shift": "⇧"}
 
 
 def display(keys: str) -> str:
-    """How the keys of a binding are written: ``down,j`` as ``↓ j``."""
-    return " ".join(_written(key) for key in keys.split(","))
+    """How the keys of a binding are written: ``down,j`` as ``↓ j``; whatever a key is, it can be shown."""
+    return " ".join(visible(_written(key)) for key in keys.split(","))
 
 
 def _written(key: str) -> str:

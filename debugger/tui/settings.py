@@ -5,7 +5,6 @@ It is TOML in the platform's folder for settings (on Linux ``~/.config/retrospan
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +15,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..errors import UnwritableError
-from .keymap import all_bindings
+from ..whole_file import whole_file
+from .usable_keys import usable_keys
 
 _THEME_LINE: Final = re.compile(r"(?m)^theme\s*=.*$")
 
@@ -66,9 +66,8 @@ class Settings:
         top = _THEME_LINE.sub(line, top, count=1) if _THEME_LINE.search(top) else f"{line}\n{top}"
         tomllib.loads(top + mark + tables)  # a value over several lines would be cut in half
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        aside.write_text(top + mark + tables, encoding="utf-8")
-        aside.replace(path)
+        with whole_file(path) as unfinished:  # through a link, as settings are often kept elsewhere
+            unfinished.write_text(top + mark + tables, encoding="utf-8")
 
 
 def settings_path() -> Path:
@@ -106,40 +105,3 @@ def _good_of(data: dict[str, Any]) -> tuple[SettingsFile, list[str]]:
             why = "is no setting" if error["type"] == "extra_forbidden" else error["msg"].lower()
             problems.append(f"{'.'.join(map(str, error['loc']))}: {why}; it is left out")
         return SettingsFile.model_validate(data), problems
-
-
-def usable_keys(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The keys that can be used, and what is wrong with the others.
-
-    A key that would mean two things in one place is a conflict: the one of the settings that brings it is left out.
-    """
-    known = {binding.id: binding for binding in all_bindings() if binding.id}
-    keys: dict[str, str] = {}
-    problems: list[str] = []
-    for name, value in wanted.items():
-        words = [word.strip() for word in value.split(",") if word.strip()]
-        if name not in known:
-            problems.append(f"keys: {name!r} is nothing that a key does; docs/settings.md lists the names")
-        elif not words:
-            problems.append(f"keys: {name!r} has no key")
-        else:
-            keys[name] = ",".join(words)
-    # One that is left out has its old key again, which another one may have been given: so until nothing changes.
-    while True:
-        now = {id_: keys.get(id_, binding.key) for id_, binding in known.items()}
-        found = next(((name, other) for name in keys if (other := _conflict(name, keys, now)) is not None), None)
-        if found is None:
-            return keys, problems
-        name, other = found
-        problems.append(f"keys: {keys[name]!r} for {name!r} is the key of {other!r} already")
-        del keys[name]
-
-
-def _conflict(name: str, keys: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """What else one of the keys does in the same place."""
-    place = name.partition(".")[0]
-    mine = set(keys[name].split(","))
-    return next(
-        (other for other, taken in now.items()
-         if other != name and other.partition(".")[0] in (place, "app") and mine & set(taken.split(","))), None
-    )  # fmt: skip

@@ -8,7 +8,7 @@ from debugger.tui.latest import Latest
 from debugger.tui.screens.traces import TracesScreen
 from debugger.tui.widgets.trace_list import TraceList
 from tests.tui.driver import Desk, drive
-from tests.tui.fake_session import FakeSession
+from tests.tui.fake_session import FakeSession, travel_traces
 
 
 def test_the_list_is_grouped_and_turned_round():
@@ -98,3 +98,15 @@ def test_the_end_of_a_load_brings_the_rows_by_itself(monkeypatch):
         assert not desk.app.screen.is_reading
 
     drive(FakeSession(), scene)
+
+
+def test_headings_stand_over_their_columns_also_beside_a_scrollbar():
+    async def scene(desk: Desk) -> None:
+        head, row = desk.line(" started "), desk.cursor
+        assert desk.app.screen.query_one(TraceList).show_vertical_scrollbar
+        assert head.index("took") + 4 == row.index(" 4.21 s") + 7
+        assert head.index("cost") + 4 == row.index("$0.0042") + 7
+
+    first = travel_traces()[0]
+    rows = [structs.replace(first, trace_id=f"{n:032x}") for n in range(1, 40)]
+    drive(FakeSession(traces=rows), scene, (120, 20))

@@ -12,10 +12,20 @@ import pytest
 from debugger.errors import UnwritableError
 from debugger.tui.app import RetrospanApp
 from debugger.tui.keymap import TITLES, all_bindings, display
+from debugger.tui.screens.base import own_bindings
 from debugger.tui.screens.notes import HelpScreen
-from debugger.tui.settings import Settings, read_settings, usable_keys
+from debugger.tui.settings import Settings, read_settings
+from debugger.tui.usable_keys import places, usable_keys
 from tests.tui.driver import NARROW, Desk
 from tests.tui.fake_session import FakeSession
+
+
+def assert_is_a_place(app: RetrospanApp) -> None:
+    """What the keys do where the focus is, all of it is looked at when a key is given away."""
+    assert app.focused is not None
+    nodes = [*app.focused.ancestors_with_self, app]
+    names = {binding.id for node in nodes for binding in own_bindings(node)}
+    assert any(names <= place for place in places()), sorted(names)
 
 
 def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
@@ -34,6 +44,7 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
             assert not app.current_theme.dark
             assert "f5 open" in desk.screen.splitlines()[-1]
             assert "f1 keys" in desk.screen.splitlines()[-1]
+            assert_is_a_place(app)
             await desk.press("enter", "question_mark")
             assert not isinstance(app.screen, HelpScreen)
             await desk.press("f1")
@@ -42,6 +53,7 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
             await desk.press("escape", "T", "f5")
             assert app.current_theme.dark
             assert "get_weather" in desk.screen
+            assert_is_a_place(app)
             # Sentences that name a key name the one that it has now.
             assert "(f7)" in desk.screen.splitlines()[0]
             await desk.press("f9")
@@ -50,6 +62,8 @@ def test_keys_of_the_settings_work_and_are_shown_wherever_keys_are(tmp_path):
             assert "f9  marks a state" in desk.screen
             await desk.press("r")
             assert "f8 models" in desk.screen
+            await desk.press("escape", "enter")
+            assert_is_a_place(app)
 
     asyncio.run(play())
     again = read_settings(path)
@@ -120,6 +134,61 @@ def test_conflicts_and_unknown_names_are_said_and_left_out():
     assert "'trace.pin'" in problems[1]
     swapped = {"trace.before": "a", "trace.after": "b"}
     assert usable_keys(swapped) == (swapped, [])
+
+
+@pytest.mark.parametrize(
+    "key", ["\x1b[31mX\x07", "ctrl+banana", "[red]", "ctrl+ctrl+x", "ctrl++", "s,\u202e", "Ctrl+x", "x" * 5000]
+)
+def test_what_is_no_key_is_said_in_one_line_that_can_be_shown(key):
+    keys, (problem,) = usable_keys({"traces.sort": key, "traces.mark": "f9"})
+    assert keys == {"traces.mark": "f9"}
+    assert problem.isprintable()
+    assert len(problem) < 160
+    assert problem.startswith("keys: ")
+    assert "for 'traces.sort' is no key" in problem
+    assert all(display(word).isprintable() for word in key.split(","))
+
+
+def test_keys_that_a_terminal_sends_are_taken():
+    every = {binding.id: binding.key for binding in all_bindings() if binding.id}
+    assert usable_keys(every) == (every, [])
+    signs = {"traces.sort": "é,€", "traces.mark": "*,ctrl+/", "traces.group": "shift+ctrl+f12,漢"}
+    assert usable_keys(signs) == (signs | {"traces.mark": "*,ctrl+slash", "traces.group": "ctrl+shift+f12,漢"}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "other"),
+    [
+        ("traces.group", "j", "rows.down"),
+        ("rows.down", "u", "traces.group"),
+        ("traces.sort", "ctrl+i", "screen.next"),
+        ("trace.pin", ".", "timeline.zoom_span"),
+        ("text.copy", "m", "timeline.next_llm"),
+        ("app.sql", "f7", "query.select_all"),
+        ("editor.help", "ctrl+s", "note.done"),
+    ],
+)
+def test_a_key_of_another_part_of_the_same_place_is_a_conflict(name, key, other):
+    assert usable_keys({name: key}) == ({}, [f"keys: {key!r} for {name!r} is the key of {other!r} already"])
+
+
+def test_parts_that_are_never_there_together_and_keys_that_are_free_again_may_share():
+    for wanted in (
+        {"traces.group": "j", "rows.down": "down"},
+        {"trace.search": "f3", "text.find": "f3"},
+        {"trace.where": "ctrl+w"},
+    ):
+        assert usable_keys(wanted) == (wanted, [])
+
+
+def test_a_link_to_the_settings_stays_a_link(tmp_path):
+    kept, path = tmp_path / "kept.toml", tmp_path / "settings.toml"
+    kept.write_text('[keys]\n"app.help" = "f1"\n', encoding="utf-8")
+    path.symlink_to(kept)
+    read_settings(path).remember_theme("light")
+    assert path.is_symlink()
+    assert read_settings(kept) == Settings(kept, "light", {"app.help": "f1"})
+    assert {each.name for each in tmp_path.iterdir()} == {"kept.toml", "settings.toml"}
 
 
 def test_the_theme_is_remembered_beside_what_else_stands_there(tmp_path):

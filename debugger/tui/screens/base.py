@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -128,6 +128,10 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
         """Draw what does not depend on data. Textual calls this itself, after the screen's own handler of the name."""
         self.draw_header()
         self.offer_keys()
+
+    def when_laid_out(self, draw: Callable[[], None]) -> None:
+        """Draw what depends on sizes once these are known; not at all where the screen has gone by then."""
+        self.call_after_refresh(lambda: draw() if self.is_attached and self.is_mounted else None)
 
     def on_descendant_focus(self) -> None:
         """Other pane, other keys."""

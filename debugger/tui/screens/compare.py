@@ -107,7 +107,7 @@ class CompareScreen(PinningScreen):
     def on_mount(self) -> None:
         """Read both."""
         self.calls.focus()
-        self.call_after_refresh(self._draw_columns)
+        self.when_laid_out(self._draw_columns)
         self._ask()
 
     def _ask(self) -> None:
@@ -121,8 +121,8 @@ class CompareScreen(PinningScreen):
 
     def on_resize(self) -> None:
         """Columns and totals follow the width."""
-        self.call_after_refresh(self._draw_columns)
-        self.call_after_refresh(self._draw_totals)
+        self.when_laid_out(self._draw_columns)
+        self.when_laid_out(self._draw_totals)
 
     def _draw_columns(self) -> None:
         self.calls.sides = _side(self.left), _side(self.right)

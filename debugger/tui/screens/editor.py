@@ -226,7 +226,8 @@ class ForkScreen(EditorScreen[tuple[Edit, ...] | None]):
         if self._drafts and not self._is_warned:
             self._is_warned = True
             many = plural(len(self._drafts), "change")
-            self.notify(f"{key_for(self, 'fork.cancel')} once more throws {many} away", severity="warning")
+            said = f"{key_for(self, 'fork.cancel')} once more throws {many} away"
+            self.notify(said, severity="warning", markup=False)
             return
         self.dismiss(None)
 

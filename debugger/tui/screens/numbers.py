@@ -102,7 +102,7 @@ class NumbersScreen(PaneScreen):
         self.table.focus()
         self.set_interval(_TICK_S, self._tick)
         self._want(self._by)
-        self.call_after_refresh(self._draw)
+        self.when_laid_out(self._draw)
 
     def on_unmount(self) -> None:
         """Nobody waits for the answer any more."""
@@ -111,7 +111,7 @@ class NumbersScreen(PaneScreen):
 
     def on_resize(self) -> None:
         """Columns follow the width."""
-        self.call_after_refresh(self._draw)
+        self.when_laid_out(self._draw)
 
     def _tick(self) -> None:
         """What has not heard is told again to stop."""

@@ -129,12 +129,12 @@ class ReplayScreen(PaneScreen):
     def on_mount(self) -> None:
         """Start."""
         self.calls.focus()
-        self.call_after_refresh(self._draw_columns)
+        self.when_laid_out(self._draw_columns)
         self._run.ask(self.job)
 
     def on_resize(self) -> None:
         """Columns follow the width."""
-        self.call_after_refresh(self._draw_columns)
+        self.when_laid_out(self._draw_columns)
 
     def _draw_columns(self) -> None:
         self.query_one("#columns", OneLine).pieces = self.calls.header_pieces()

@@ -174,7 +174,7 @@ class SqlScreen(PaneScreen):
     def on_resize(self) -> None:
         """One pane or two."""
         self._place(self.app.size.width)
-        self.call_after_refresh(self._draw)
+        self.when_laid_out(self._draw)
 
     def _place(self, width: int) -> None:
         self.set_class(width < NARROW, "-narrow")

@@ -135,7 +135,7 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         """One pane or two."""
         self.set_class(event.size.width < NARROW, "-narrow")
         self.draw_header()
-        self.call_after_refresh(self.draw_time)
+        self.when_laid_out(self.draw_time)
 
     def on_unmount(self) -> None:
         """Let what is read end."""

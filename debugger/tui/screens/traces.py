@@ -222,7 +222,7 @@ class TracesScreen(ArrangingScreen):
 
     def on_resize(self) -> None:
         """Columns follow the width."""
-        self.call_after_refresh(self.draw)
+        self.when_laid_out(self.draw)
 
     def _load_now(self, _: None) -> Listed:
         def moved(progress: LoadProgress) -> None:

@@ -304,7 +304,7 @@ class Drawn(Look, ScrollView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """A line of the screen; cost: one look-up for a row that is kept, else one row made."""
         self.lines_painted += 1
-        width = self.size.width
+        width = self.scrollable_content_region.width  # What lies behind the bar is no part of a row.
         row = self.scroll_offset.y + y
         if row >= self.row_total:
             said = () if self.row_total else self.empty_pieces(y)

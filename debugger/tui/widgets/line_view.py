@@ -184,6 +184,9 @@ class LineView(Drawn):
             at += len(piece.text)
             if at >= end:
                 break
+        if out and out[-1].text.endswith(" "):
+            # The space at which the line breaks may stand one cell beyond the row.
+            out[-1] = Run(out[-1].text[:-1], out[-1].style)
         return out if self._pattern is None else self._highlighted(out, line, indent, start, end)
 
     def _highlighted(self, runs: list[Drawable], line: Line, indent: int, start: int, end: int) -> list[Drawable]:
