@@ -213,11 +213,13 @@ class Store:
     def check_room(self, trace_id: str, room: int) -> None:
         """See whether the calls of a trace would fit into so many bytes of memory.
 
-        Raises: NoRoomError: they would not.
+        Raises: NoRoomError: they would not; UnknownTraceError.
         """
         if self._calls.get(trace_id, self._version) is not None:
             return
-        spans, size = self._database.query("trace_size", {"trace_id": trace_id})[0]
+        if not (rows := self._database.query("trace_size", {"trace_id": trace_id})):
+            raise UnknownTraceError(trace_id, self._trace_ids())
+        spans, size = rows[0]
         needed = spans * _BYTES_OF_CALL + size
         if needed > room:
             raise NoRoomError(spans, needed, room)

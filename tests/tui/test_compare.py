@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 from debugger.tui.screens.compare import CompareScreen
+from debugger.tui.widgets.drawn import OneLine
 from runtime.messages import Call, Message, TextPart
 from tests.tui.driver import HANG_S, NARROW, WIDE, Desk, drive
 from tests.tui.fake_session import FakeSession
@@ -76,6 +77,12 @@ def test_what_cannot_be_read_or_compared_is_said():
         session.broken = False
         await desk.press("s")
         assert "not compared" not in desk.screen
+        totals = desk.app.screen.query_one("#totals", OneLine)
+        assert totals.pieces
+        session.broken = True
+        await desk.press("s")
+        assert "not compared" in desk.screen
+        assert not totals.pieces, "the numbers of the comparison before are gone with it"
         await desk.press("escape", "escape")
 
     session = TwoTraces()

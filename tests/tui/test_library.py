@@ -8,6 +8,7 @@ import pytest
 
 from debugger.replay.model import ReplayJob
 from debugger.store import Library, Store
+from debugger.tui.screens.trace import TraceScreen
 from debugger.tui.store_session import StoreSession
 from tests.support.repo import ROOT
 
@@ -40,6 +41,47 @@ def test_it_shows_what_another_process_loads_and_removes_on_the_second_press(tmp
             assert other.reader().traces() == []
 
         drive(session, scene)
+
+
+def test_a_trace_that_is_removed_elsewhere_while_it_is_open_is_said_to_be_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, said = tmp_path / "library", "This trace was removed from the library"
+    heard: list[str] = []
+    say = TraceScreen.say
+
+    def hear(screen: TraceScreen, text: str, *, warning: bool = False) -> None:
+        heard.append(text)
+        say(screen, text, warning=warning)
+
+    monkeypatch.setattr(TraceScreen, "say", hear)
+    with Library.open(home) as other:
+        other.load([SAMPLES / "travel_desk.otlp.jsonl"])
+        with StoreSession([], library=Library.open(home)) as session:
+            (row,) = session.traces()
+
+            async def scene(desk: Desk) -> None:
+                await desk.until(lambda: "travel_desk" in desk.screen)
+                await desk.press("space")
+                assert "1 marked" in desk.screen
+                await desk.press("enter")
+                screen = desk.app.screen
+                assert isinstance(screen, TraceScreen)
+                other.remove([row.trace_id])
+                await desk.until(lambda: any(said in text for text in heard))
+                for key in ("b", "r"):
+                    await desk.press(key)
+                    assert f"no trace '{row.trace_id}'" in desk.screen
+                await desk.press("escape")
+                other.load([SAMPLES / "vercel_ai.otlp.jsonl"])
+                await desk.until(lambda: screen._version == session.version())
+                await desk.settle()
+                assert sum(said in text for text in heard) == 1
+                await desk.back_to_list()
+                await desk.until(lambda: "travel_desk" not in desk.screen)
+                assert "marked" not in desk.screen
+
+            drive(session, scene)
 
 
 def test_traces_of_one_name_are_told_by_what_they_were_asked(tmp_path: Path) -> None:

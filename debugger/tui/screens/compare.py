@@ -130,6 +130,7 @@ class CompareScreen(PinningScreen):
 
     def _draw_totals(self) -> None:
         line, found, outcome = self.query_one("#totals", OneLine), self.comparison, self._outcome()
+        line.pieces = ()
         if found is not None:
             wide = totals_line(found.left, found.right)
             room = self.size.width - width_of(outcome.text) - 3

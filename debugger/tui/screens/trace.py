@@ -90,6 +90,8 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
         self._poll: Latest[str, tuple[int, TraceRow | None]] = Latest(
             self, "poll", self._poll_now, self._grew, self.say_fault
         )
+        self._is_gone = False
+        """The trace was removed from the library while it is open, which was said."""
         self._keep: Latest[str, Path] = Latest(self, "keep", session.keep, self._kept, self.say_fault)
         self._rhythm: Latest[Forest, Rhythm] = Latest(
             self, "rhythm", lambda forest: rhythm_of(forest, timeline_axis(forest)), self._show_rhythm, self.say_fault
@@ -243,14 +245,17 @@ class TraceScreen(TraceSearch, TraceReplay, TraceFindings):
             self._poll.ask(self.row.trace_id)
 
     def _poll_now(self, trace_id: str) -> tuple[int, TraceRow | None]:
-        """The library's version and, where that is another one, the trace's row."""
+        """The library's version and, where that is another one, the trace's row; None where it is gone."""
         version = self._session.version()
         if version == self._version:
-            return version, None
+            return version, None if self._is_gone else self.row
         return version, next((row for row in self._session.traces() if row.trace_id == trace_id), None)
 
     def _grew(self, trace_id: str, found: tuple[int, TraceRow | None]) -> None:
         self._version, row = found
+        was_gone, self._is_gone = self._is_gone, row is None and self._session.is_library
+        if self._is_gone and not was_gone:
+            self.say("This trace was removed from the library; no more of it can be read.", warning=True)
         if row is not None and row != self.row:
             self.row = row
             self._open.ask(trace_id)

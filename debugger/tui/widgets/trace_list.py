@@ -63,8 +63,11 @@ class TraceList(Drawn):
         self._longest_name = _LEAST_NAME
 
     def show(self, traces: Sequence[TraceRow]) -> None:
-        """Show these traces, keeping the cursor on its trace."""
+        """Show these traces, keeping the cursor on its trace; marks go with their traces."""
         self.traces = tuple(traces)
+        if self.marked:
+            known = {row.trace_id for row in self.traces}
+            self.marked = tuple(trace_id for trace_id in self.marked if trace_id in known)
         self.rearrange()
 
     def in_view(self) -> Iterator[TraceRow]:
