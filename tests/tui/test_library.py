@@ -86,7 +86,7 @@ def test_a_trace_that_is_removed_elsewhere_while_it_is_open_is_said_to_be_gone(
 
 def test_traces_of_one_name_are_told_by_what_they_were_asked(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        await desk.until(lambda: "Plan a day in Lyon: check the" in desk.screen)
+        await desk.until(lambda: "Plan a day in Lyon: che" in desk.screen)
         await desk.until(lambda: "exact" in desk.screen)
 
     with StoreSession([SAMPLES / "travel_desk.otlp.jsonl"]) as session:
