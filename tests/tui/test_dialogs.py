@@ -94,3 +94,18 @@ def test_every_key_of_every_dialog_works_and_escape_leaves_it(tmp_path, monkeypa
             assert desk.app.screen is below, f"escape does not leave {kind.__name__}"
 
     drive(FakeSession(), scene, NARROW)
+
+
+def test_a_screen_that_has_gone_draws_nothing():
+    drawn: list[str] = []
+
+    async def scene(desk: Desk) -> None:
+        desk.app.screen.when_laid_out(lambda: drawn.append("list"))
+        await desk.press("enter")
+        screen = desk.app.screen
+        desk.app.pop_screen()
+        screen.when_laid_out(lambda: drawn.append("gone"))
+        await desk.settle()
+
+    drive(FakeSession(), scene)
+    assert drawn == ["list"]

@@ -131,7 +131,7 @@ class PaneScreen(AskingScreen, inherit_bindings=False):
 
     def when_laid_out(self, draw: Callable[[], None]) -> None:
         """Draw what depends on sizes once these are known; not at all where the screen has gone by then."""
-        self.call_after_refresh(lambda: draw() if self.is_attached and self.is_mounted else None)
+        self.call_after_refresh(lambda: draw() if self.is_attached and self in self.app.screen_stack else None)
 
     def on_descendant_focus(self) -> None:
         """Other pane, other keys."""
