@@ -389,6 +389,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "counts": ("spans", "traces"),
     "log_list": ("span_id", "event_name", "time_unix_nano", "severity", "body", "attributes", "scope_name"),
     "log_orphans": ("path", "records", "traces"),
+    "span_count": ("spans",),
     "span_facts": ("spans", "kind"),
     "trace_size": ("spans", "bytes"),
     "span_search": ("trace_id", "seq", "held"),
