@@ -1,5 +1,5 @@
--- Purpose: the whole spans of one trace, or of one span of it, in timeline order.
--- Parameters: $trace_id, $span_id (null: all spans of the trace).
+-- Purpose: the whole spans of a trace that share an id, in timeline order.
+-- Parameters: $trace_id, $span_id.
 -- Columns: seq, then the fields of importers.RawSpan, the last three being resource, scope and context_extra.
 select
     spans.seq,
@@ -21,5 +21,5 @@ select
     contexts.extra as context_extra
 from spans
 inner join contexts using (context_id)
-where spans.trace_id = $trace_id and ($span_id is null or spans.span_id = $span_id)
+where spans.trace_id = $trace_id and spans.span_id = $span_id
 order by spans.start_unix_nano nulls last, spans.run_id nulls last, spans.start_seq nulls last, spans.seq

@@ -82,7 +82,6 @@ class NameScreen(EditorScreen[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("name")
-    done_id = "name.done"
     has_one_line = True
     title_text = "Save the query"
 

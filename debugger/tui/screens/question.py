@@ -38,8 +38,6 @@ _TOOLS: dict[Mode, str] = {
     "ask": "else you give the result",
 }
 _NO_CODE: Final = "no tool's code is given: as strict"
-
-
 _NAMED = ("the branch is called as the recorded run", "")
 """Beside the name of a branch, without one and with one."""
 
